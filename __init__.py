@@ -1,0 +1,1 @@
+"""Cellwire: build, debug and compile neural networks by wiring Cells and ops."""
