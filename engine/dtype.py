@@ -1,0 +1,121 @@
+"""Element types of tensors: their names, NumPy counterparts and promotion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DType:
+    """One element type; each exists once, so types are compared with ``is`` or ``==``."""
+
+    name: str
+    """MindSpore's printed name, as ``Float32``."""
+    short: str
+    """The name on wires, as ``f32``."""
+    numpy: np.dtype[Any]
+    itemsize: int
+    is_float: bool
+    is_int: bool
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dtype_of, (self.numpy.name,))
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether this is the truth type."""
+        return self.numpy.kind == "b"
+
+
+def _make(name: str, short: str, numpy_name: str) -> DType:
+    numpy = np.dtype(numpy_name)
+    return DType(name, short, numpy, numpy.itemsize, numpy.kind == "f", numpy.kind in "iu")
+
+
+float16 = _make("Float16", "f16", "float16")
+float32 = _make("Float32", "f32", "float32")
+float64 = _make("Float64", "f64", "float64")
+uint8 = _make("UInt8", "u8", "uint8")
+int8 = _make("Int8", "i8", "int8")
+int16 = _make("Int16", "i16", "int16")
+int32 = _make("Int32", "i32", "int32")
+int64 = _make("Int64", "i64", "int64")
+bool_ = _make("Bool", "bool", "bool")
+
+DTYPES = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
+"""Every element type, in rising order of promotion."""
+
+_OF_NUMPY: dict[Any, DType] = {dtype.numpy: dtype for dtype in DTYPES}
+_OF_NAME: dict[str, DType] = {
+    key: dtype
+    for dtype in DTYPES
+    for key in (dtype.name, dtype.short, dtype.numpy.name, dtype.name.lower())
+}
+_OF_NAME["bool_"] = bool_
+_OF_PYTHON: dict[type, DType] = {bool: bool_, int: int64, float: float32}
+
+
+def dtype_of(value: Any) -> DType:
+    """Return the DType that ``value`` names: a DType, a name, a NumPy dtype or a Python type.
+
+    Raises
+    ------
+    TypeError
+        If no element type of that name exists.
+    """
+    if value.__class__ is DType:
+        return value
+    if value.__class__ in {type, str}:
+        found = _OF_PYTHON.get(value) if value.__class__ is type else _OF_NAME.get(value)
+        if found is not None:
+            return found
+    try:
+        numpy = np.dtype(value)
+        found = _OF_NUMPY.get(numpy) or _OF_NUMPY.get(numpy.newbyteorder("="))
+    except TypeError:
+        found = None
+    if found is None:
+        known = ", ".join(dtype.numpy.name for dtype in DTYPES)
+        raise TypeError(f"no element type {value!r}: use one of {known}.")
+    return found
+
+
+_SIGNED_FOR_UINT8 = {int8: int16, int16: int16, int32: int32, int64: int64}
+
+
+def _promote(a: DType, b: DType) -> DType:
+    low, high = sorted((a, b), key=DTYPES.index)
+    if low is uint8 and high.is_int and high is not uint8:
+        return _SIGNED_FOR_UINT8[high]
+    return high
+
+
+_TABLE = {(a, b): _promote(a, b) for a in DTYPES for b in DTYPES}
+
+
+def promote(a: DType, b: DType) -> DType:
+    """Return the type in which tensors of types ``a`` and ``b`` meet, by MindSpore's table.
+
+    An integer with a float gives the float, two floats the wider one, ``uint8`` with ``int8``
+    gives ``int16``, and ``bool`` gives way to everything.
+    """
+    return _TABLE[a, b]
+
+
+def promote_scalar(dtype: DType, value: bool | float) -> DType:
+    """Return the type in which a tensor of ``dtype`` meets a Python scalar, which is weak.
+
+    A float beside an integer tensor gives ``float32``; an int beside a bool tensor ``int64``;
+    otherwise the tensor's type stays.
+    """
+    if isinstance(value, bool) or dtype.is_float:
+        return dtype
+    if isinstance(value, float):
+        return float32
+    return int64 if dtype is bool_ else dtype
