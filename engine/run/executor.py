@@ -1,0 +1,1 @@
+"""Runs a graph node by node when asked to: stops on wires, steps back, runs parts again."""
