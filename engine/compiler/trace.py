@@ -1,0 +1,346 @@
+"""Tracing: Python code run on tensors without data becomes a graph."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .. import origin as origins
+from ..dtype import DType
+from ..ops import registry
+from ..ops.registry import Op
+from ..shape import Aval, Dim
+from ..tensor import Parameter, Tensor
+from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node
+from .structure import flatten, unflatten
+
+PACKAGE = str(Path(__file__).resolve().parents[2])
+
+
+class TraceBreak(Exception):
+    """A reason not to compile: what was met, where, and what to write instead."""
+
+    def __init__(self, reason: str, advice: str = "", where: str | None = None) -> None:
+        self.reason = reason
+        self.advice = advice
+        self.where = where or user_location()
+        super().__init__(f"{self.where}: {reason}" + (f"; {advice}" if advice else ""))
+
+
+def user_location() -> str:
+    """Return ``file:line`` of the innermost frame outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    innermost = frame
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if not path.startswith(PACKAGE) or path.startswith(f"{PACKAGE}/tests/"):
+            return f"{path}:{frame.f_lineno}"
+        frame = frame.f_back
+    return f"{innermost.f_code.co_filename}:{innermost.f_lineno}" if innermost else "<unknown>"
+
+
+class Traced(Tensor):
+    """A tensor inside a trace: a shape, a dtype and an SSA value, and no data of its own."""
+
+    __slots__ = ("trace", "value")
+
+    trace: Trace
+    value: Value
+
+    def __init__(self, trace: Trace, value: Value) -> None:
+        self.trace = trace
+        self.value = value
+
+    @property
+    def aval(self) -> Aval:
+        """Shape and dtype."""
+        return self.value.aval
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """Sizes, some of which may be symbols."""
+        return self.value.aval.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.value.aval.dtype
+
+    @property
+    def data(self) -> np.ndarray:
+        """A traced tensor has no data: asking for it ends the trace."""
+        raise TraceBreak(
+            "the data of a traced tensor was used as a NumPy array",
+            "use Cellwire ops on the tensor, or return it and convert it outside",
+        )
+
+    def asnumpy(self) -> np.ndarray:
+        """End the trace: NumPy would bake in the values of this one call."""
+        return self.data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.data
+
+    def item(self, *index: int) -> bool | int | float:
+        """Evaluate the trace up to here and specialise it on the outcome."""
+        array = self.trace.concrete(self.value)
+        if index:
+            raise TraceBreak("item() with an index reads one element of a traced tensor")
+        if array.size != 1:
+            raise ValueError(f"item() needs a tensor of one element, this one is {self.aval}")
+        return self.trace.guard_outcome(self.value, array.reshape(()).item())
+
+    def __bool__(self) -> bool:
+        array = self.trace.concrete(self.value)
+        if array.size != 1:
+            raise ValueError(f"the truth of a tensor of {array.size} elements is ambiguous")
+        return bool(self.trace.guard_outcome(self.value, array.reshape(()).item()))
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        return self.__int__()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __repr__(self) -> str:
+        return f"Traced({self.value!r}: {self.aval})"
+
+    __str__ = __repr__
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeGuard:
+    """A Python branch on a value: the trace holds only while the value gives this outcome."""
+
+    value: Value
+    outcome: bool | int | float
+    where: str
+
+
+class Trace:
+    """Collects nodes while Python code runs on ``Traced`` tensors.
+
+    Tensors and Parameters from outside become inputs by identity (``captured``); writes to
+    Parameters become outputs (``writes``), seen by later reads inside the trace.
+    """
+
+    def __init__(self) -> None:
+        self.arguments: list[Value] = []
+        self.captured: dict[int, tuple[Tensor, Value]] = {}
+        self.constants: dict[Value, np.ndarray] = {}
+        self.nodes: list[Node] = []
+        self.guards: list[OutcomeGuard] = []
+        self.writes: dict[int, tuple[Parameter, Value]] = {}
+        self.known: dict[Value, np.ndarray] = {}
+        self.producer: dict[Value, Node] = {}
+        self.frozen = False
+        self._count = 0
+
+    def new_value(self, aval: Aval, origin: origins.Origin | None = None) -> Value:
+        """Return a fresh SSA value."""
+        self._count += 1
+        return Value(self._count - 1, aval, origin)
+
+    def argument(self, aval: Aval, array: np.ndarray | None = None) -> Traced:
+        """Add an argument; ``array`` is its value in this call, used to decide branches."""
+        value = self.new_value(aval, origins.current())
+        self.arguments.append(value)
+        if array is not None:
+            self.known[value] = array
+        return Traced(self, value)
+
+    def constant(self, array: np.ndarray, dtype: DType) -> Value:
+        """Add a constant to the graph."""
+        value = self.new_value(Aval(tuple(array.shape), dtype), origins.current())
+        self.constants[value] = array
+        self.known[value] = array
+        return value
+
+    def value_of(self, tensor: Tensor) -> Value:
+        """Return the SSA value of a tensor, which becomes an input when it is from outside."""
+        if isinstance(tensor, Traced):
+            if tensor.trace is not self:
+                raise TraceBreak(
+                    "a tensor of one trace was used inside another",
+                    "pass it as an argument instead of keeping it in a variable",
+                )
+            return tensor.value
+        written = self.writes.get(id(tensor))
+        if written is not None:
+            return written[1]
+        found = self.captured.get(id(tensor))
+        if found is None:
+            found = (tensor, self.new_value(tensor.aval, origins.current()))
+            self.captured[id(tensor)] = found
+        return found[1]
+
+    def emit(self, op: Op, inputs: Sequence[Tensor], attrs: dict[str, object]) -> Any:
+        """Add one node and return its traced output or outputs."""
+        if self.frozen:
+            raise TraceBreak("a traced tensor was used after its trace had ended")
+        values = tuple(self.value_of(t) for t in inputs)
+        outputs = self.emit_values(op, values, attrs, origins.current())
+        traced = tuple(Traced(self, v) for v in outputs)
+        return traced if len(traced) != 1 or self._gives_tuple(op, values, attrs) else traced[0]
+
+    @staticmethod
+    def _gives_tuple(op: Op, values: Sequence[Value], attrs: dict[str, object]) -> bool:
+        return isinstance(op.infer(*[v.aval for v in values], **attrs), tuple)
+
+    def emit_values(
+        self,
+        op: Op,
+        values: tuple[Value, ...],
+        attrs: dict[str, object],
+        origin: origins.Origin | None,
+    ) -> tuple[Value, ...]:
+        """Add one node on SSA values."""
+        avals = infer_outputs(op, [v.aval for v in values], attrs)
+        outputs = tuple(self.new_value(aval, origin) for aval in avals)
+        node = Node(op, values, outputs, freeze_attrs(attrs), origin)
+        self.nodes.append(node)
+        for output in outputs:
+            self.producer[output] = node
+        return outputs
+
+    def write(self, parameter: Parameter, tensor: Tensor) -> None:
+        """Note that ``parameter`` takes the value of ``tensor`` when the call is done."""
+        value = self.value_of(tensor)
+        if tuple(value.aval.shape) != tuple(parameter.aval.shape):
+            raise ValueError(
+                f"parameter {parameter.name} is {parameter.aval}, the new value {value.aval}"
+            )
+        self.value_of(parameter)
+        self.writes[id(parameter)] = (parameter, value)
+
+    def guard_outcome(self, value: Value, outcome: Any) -> Any:
+        """Record that the code from here on depends on ``outcome`` of ``value``."""
+        if value not in self.constants:
+            self.guards.append(OutcomeGuard(value, outcome, user_location()))
+        return outcome
+
+    def concrete(self, value: Value) -> np.ndarray:
+        """Evaluate ``value`` by interpreting what leads to it with the actual inputs."""
+        for tensor, captured in self.captured.values():
+            if captured not in self.known:
+                self.known[captured] = tensor.data
+        for node in self._needed(value):
+            results = run_node(node, [self.known[v] for v in node.inputs])
+            self.known.update(zip(node.outputs, results, strict=True))
+        return self.known[value]
+
+    def _needed(self, value: Value) -> list[Node]:
+        """Return the nodes still to be run for ``value``, in order."""
+        wanted, pending, stack = set(), set(), [value]
+        while stack:
+            current = stack.pop()
+            if current in self.known or current in wanted:
+                continue
+            wanted.add(current)
+            node = self.producer.get(current)
+            if node is None:
+                raise TraceBreak(
+                    "a branch depends on the value of a tensor, of which only the shape is known",
+                    "keep the decision in tensors (ops.where), or run it on real tensors",
+                )
+            pending.add(node)
+            stack.extend(node.inputs)
+        return [node for node in self.nodes if node in pending]
+
+    def graph(self, outputs: Sequence[Value]) -> Graph:
+        """Return the trace as a graph: arguments, then captured tensors, to ``outputs``."""
+        captured = tuple(value for _, value in self.captured.values())
+        return Graph(
+            (*self.arguments, *captured), tuple(self.nodes), tuple(outputs), dict(self.constants)
+        )
+
+
+@contextmanager
+def tracing(trace: Trace) -> Iterator[Trace]:
+    """Make ``trace`` the one that ops emit into while the body runs."""
+    outer = registry.set_trace(trace)
+    try:
+        yield trace
+    finally:
+        registry.set_trace(outer)
+        trace.frozen = True
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCall:
+    """What one traced call gave: the graph, who its inputs and outputs are."""
+
+    graph: Graph
+    captured: tuple[Tensor, ...]
+    structure: object
+    results: int
+    writes: tuple[Parameter, ...]
+    guards: tuple[OutcomeGuard, ...]
+
+
+def is_tensor(value: object) -> bool:
+    """Return whether ``value`` is a leaf of arguments and results."""
+    return isinstance(value, Tensor)
+
+
+def trace(
+    fn: Callable[..., object],
+    avals: Sequence[Aval],
+    arrays: Sequence[np.ndarray] | None = None,
+    call: Callable[[Sequence[Tensor]], object] | None = None,
+) -> TracedCall:
+    """Run ``fn`` on traced tensors of ``avals`` and return the graph it made.
+
+    ``call`` says how ``fn`` is called with the traced tensors; by default as ``fn(*tensors)``.
+    ``arrays`` are the actual values, needed where Python branches on a tensor's value.
+    """
+    record = Trace()
+    with tracing(record):
+        tensors = [
+            record.argument(aval, None if arrays is None else arrays[i])
+            for i, aval in enumerate(avals)
+        ]
+        result = call(tensors) if call is not None else fn(*tensors)
+        leaves, structure = flatten(result, is_tensor)
+        outputs = [record.value_of(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
+    writes = tuple(record.writes.values())
+    graph = record.graph([*outputs, *(value for _, value in writes)])
+    return TracedCall(
+        graph,
+        tuple(tensor for tensor, _ in record.captured.values()),
+        structure,
+        len(outputs),
+        tuple(parameter for parameter, _ in writes),
+        tuple(record.guards),
+    )
+
+
+def abstract_eval(fn: Callable[..., object], *avals: Aval) -> Any:
+    """Return the avals of ``fn``'s results for arguments of ``avals``, computing nothing.
+
+    Sizes may be symbols (``SymDim("N")``). The result has the structure ``fn`` returns, with an
+    ``Aval`` in the place of each tensor.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    TraceBreak
+        If the code needs a tensor's values.
+    """
+    call = trace(fn, avals)
+    leaves = [value.aval for value in call.graph.outputs[: call.results]]
+    return unflatten(call.structure, leaves)
