@@ -1,5 +1,7 @@
 """Changes of a document: one struct each. Undo, session patches and change events are these."""
 
+from typing import Any
+
 import msgspec
 
 from .items import (
@@ -42,7 +44,7 @@ class SetParameters(ChangeBase, frozen=True):
     """Set parameters of a node by name, and take others back to their defaults."""
 
     id: str
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     unset: tuple[str, ...] = ()
 
 

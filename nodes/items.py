@@ -1,7 +1,7 @@
 """What a document consists of: nodes, edges, marks on edges, groups, frames, notes, settings."""
 
 import secrets
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -22,7 +22,7 @@ def new_id() -> str:
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a document; `extra` holds fields of the file that this version does not know."""
 
-    extra: dict[str, object] = {}
+    extra: dict[str, Any] = {}
 
 
 class NodeItem(Item, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class NodeItem(Item, frozen=True, kw_only=True):
     id: str
     type: str
     name: str
-    params: dict[str, object] = {}
+    params: dict[str, Any] = {}
     position: Point = (0.0, 0.0)
 
 
