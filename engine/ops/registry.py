@@ -1,0 +1,301 @@
+"""The op table: what an op is, how one is declared, and the one way by which ops run.
+
+An op is declared once, by the decorator ``op`` over its public function. The function's body only
+prepares the call: it returns the tensors and the attributes to apply the op to.
+
+    @op(infer=same, kernel=np.tanh, grad=..., lowering=Pointwise(lambda b, x: b.tanh(x)), ...)
+    def tanh(input: TensorLike) -> Call:
+        '''Return the hyperbolic tangent ...'''
+        return (as_float(input),), {}
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, ParamSpec, Protocol
+
+import numpy as np
+
+from .. import origin as origins
+from ..origin import Origin
+from ..shape import Aval
+from ..tensor import Tensor, wrap
+
+P = ParamSpec("P")
+Attrs = dict[str, Any]
+Call = tuple[tuple[Tensor, ...], Attrs]
+"""What an op's function prepares: the input tensors and the attributes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise:
+    """One output element from one element of each input, broadcast.
+
+    ``expr(b, *args, **attrs)`` builds the expression, where ``b`` offers the functions of
+    ``kernels.expressions``: ``b.call("exp", x)``, ``b.select(condition, x, y)``,
+    ``b.const(value, dtype)`` and ``b.cast(x, dtype)`` with NumPy dtypes. Operators work on
+    expressions too, and Python numbers beside an expression take its dtype.
+    """
+
+    expr: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """A reduction over ``axis`` (a tuple, or None for all) with ``keepdims``."""
+
+    kind: str
+    """``sum``, ``max``, ``min`` or ``prod``."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Another arrangement of the same elements; no arithmetic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """A contraction like that of ``matmul``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """An op made of other ops; ``fn(*tensors, **attrs)`` runs them."""
+
+    fn: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """An op that the compiler leaves to its NumPy kernel, and why."""
+
+    reason: str
+
+
+Lowering = Pointwise | Reduce | View | Gemm | Composite | Host
+
+
+@dataclass(slots=True)
+class GradContext:
+    """What a gradient rule sees: one use of an op and the gradients of its outputs."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    douts: tuple[Any, ...]
+    """Gradient of each output; None where no gradient flows back."""
+    attrs: Attrs
+    needs: tuple[bool, ...]
+    """Whether each input's gradient is wanted; a rule may give None for the others."""
+
+    @property
+    def dout(self) -> Tensor:
+        """Gradient of the first output."""
+        return self.douts[0]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Op:
+    """One row of the op table."""
+
+    name: str
+    inputs: tuple[str, ...]
+    attrs: Attrs
+    category: str
+    infer: Callable[..., Any]
+    kernel: Callable[..., Any]
+    grad: Callable[[GradContext], tuple[Tensor | None, ...]] | None
+    lowering: Lowering
+    primitive: str
+    doc: str
+    function: Callable[..., Any] = field(repr=False)
+    variadic: bool = False
+    signature: inspect.Signature = field(default_factory=inspect.Signature, repr=False)
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_op_named, (self.name,))
+
+
+OPS: dict[str, Op] = {}
+"""The op table, by name."""
+
+
+def _op_named(name: str) -> Op:
+    return OPS[name]
+
+
+class Entry(NamedTuple):
+    """One use of an op in a record."""
+
+    op: Op
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    attrs: Attrs
+    origin: Origin | None
+
+
+class Recorder(Protocol):
+    """Something that is told of every op that runs."""
+
+    entries: list[Any]
+
+    @np.errstate(all="ignore")
+def run_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: Attrs) -> Any:
+    """Run the op's NumPy kernel; overflow and NaN are values here, not warnings."""
+    return op.kernel(*arrays, **attrs)
+
+
+def note_write(self, tensor: Tensor) -> None:
+        """Learn that the tensor's memory is about to change."""
+        ...
+
+
+class Tracer(Protocol):
+    """Something that takes ops instead of running them."""
+
+    def emit(self, op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
+        """Return the traced outputs of one op: a tensor, or a tuple of them."""
+        ...
+
+    def literal(self, array: np.ndarray) -> Tensor:
+        """Return a traced tensor for a number written in the code."""
+        ...
+
+
+records: list[Recorder] = []
+"""Active records, innermost last. The list object never changes, so that others may hold it."""
+traces: list[Tracer] = []
+"""The active trace, if any, which takes every op. The list object never changes."""
+EagerCompiler = Callable[[Op, tuple[np.ndarray, ...], Attrs], Any]
+_eager: list[EagerCompiler] = []
+
+# Fast paths call NumPy without errstate, which costs more than the op: Inf and NaN are values.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"cellwire\.engine\.ops\.")
+
+
+def set_trace(tracer: Tracer | None) -> Tracer | None:
+    """Give every op from now on to ``tracer``, or run them if None; return the one before."""
+    outer = active_trace()
+    traces[:] = [] if tracer is None else [tracer]
+    return outer
+
+
+def active_trace() -> Tracer | None:
+    """Return the trace that takes ops now, or None."""
+    return traces[-1] if traces else None
+
+
+def set_eager_compiler(compiler: EagerCompiler | None) -> None:
+    """Let ``compiler(op, arrays, attrs)`` run composite ops; it returns None to decline."""
+    _eager[:] = [] if compiler is None else [compiler]
+
+
+def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
+    """Run one op on tensors: the one way in.
+
+    An active trace emits a node; otherwise the kernel runs. Then every active record logs it.
+    """
+    if traces:
+        result = traces[-1].emit(op, inputs, attrs)
+    else:
+        result = _run(op, inputs, attrs)
+    if records:
+        outputs = result if result.__class__ is tuple else (result,)
+        entry = Entry(op, inputs, outputs, attrs, origins.current())
+        for record in records:
+            record.entries.append(entry)
+    return result
+
+
+def _run(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
+    arrays = tuple([tensor.data for tensor in inputs])
+    try:
+        result = None
+        if _eager and op.lowering.__class__ is Composite:
+            result = _eager[0](op, arrays, attrs)
+        if result is None:
+            result = run_kernel(op, arrays, attrs)
+    except (ValueError, TypeError, IndexError):
+        # The shape rule explains the mistake in terms of the op; else NumPy's error stands.
+        op.infer(*(tensor.aval for tensor in inputs), **attrs)
+        raise
+    if result.__class__ is tuple:
+        return tuple([wrap(np.asarray(array)) for array in result])
+    return wrap(np.asarray(result))
+
+
+@np.errstate(all="ignore")
+def run_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: Attrs) -> Any:
+    """Run the op's NumPy kernel; overflow and NaN are values here, not warnings."""
+    return op.kernel(*arrays, **attrs)
+
+
+def note_write(tensor: Tensor) -> None:
+    """Tell the active records that the tensor's memory is about to be written to."""
+    for record in records:
+        record.note_write(tensor)
+
+
+def op(
+    *,
+    infer: Callable[..., Any],
+    kernel: Callable[..., Any],
+    lowering: Lowering,
+    category: str,
+    grad: Callable[[GradContext], tuple[Tensor | None, ...]] | None = None,
+    primitive: str | None = None,
+    inputs: tuple[str, ...] | None = None,
+    variadic: bool = False,
+    method: bool = False,
+    fast: Callable[[Op, Callable[..., Call]], Callable[..., Any]] | None = None,
+) -> Callable[[Callable[P, Call]], Callable[P, Any]]:
+    """Declare an op from the function that prepares its calls.
+
+    ``inputs`` defaults to the parameters without a default value, the rest are attributes.
+    ``method`` makes the function a method of Tensor as well. ``fast`` makes the public function
+    of a hot op, given the op and the preparing function.
+    """
+
+    def declare(prepare: Callable[P, Call]) -> Callable[P, Any]:
+        signature = inspect.signature(prepare)
+        name = prepare.__name__.rstrip("_")
+        names = inputs or tuple(
+            p.name for p in signature.parameters.values() if p.default is p.empty
+        )
+        attrs = {p.name: p.default for p in signature.parameters.values() if p.name not in names}
+        entry = Op(
+            name, names, attrs, category, infer, kernel, grad, lowering,
+            primitive or "".join(part.capitalize() for part in name.split("_")),
+            inspect.getdoc(prepare) or "", prepare, variadic, signature,
+        )  # fmt: skip
+        if name in OPS:
+            raise ValueError(f"the op {name!r} is declared twice.")
+        call = _prepared(entry, prepare) if fast is None else fast(entry, prepare)
+        function = functools.update_wrapper(call, prepare)
+        function.op = entry  # pyright: ignore[reportFunctionMemberAccess]
+        object.__setattr__(entry, "function", function)
+        OPS[name] = entry
+        if method:
+            setattr(Tensor, name, function)
+        return function
+
+    return declare
+
+
+def _prepared(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        inputs, attrs = prepare(*args, **kwargs)
+        return apply(entry, inputs, attrs)
+
+    return call
+
+
+def avals_of(inputs: tuple[Tensor, ...]) -> tuple[Aval, ...]:
+    """Return the abstract values of tensors."""
+    return tuple([tensor.aval for tensor in inputs])

@@ -1,0 +1,117 @@
+"""Parameter: a tensor with a name and a fixed buffer, which training writes into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .dtype import dtype_of
+from .ops.registry import active_trace, note_write
+from .shape import Aval
+from .tensor import Initializer, LazyTensor, Tensor, to_array
+
+
+class Parameter(LazyTensor):
+    """A trainable tensor.
+
+    Parameters
+    ----------
+    default_input : Tensor, array, number or sequence
+        Initial data, copied; a tensor made by ``initializer`` allocates at the first read.
+    name : str, optional
+        Name in its Cell.
+    requires_grad : bool
+        Whether it is trained.
+    """
+
+    __slots__ = ("name", "requires_grad", "version")
+
+    def __init__(
+        self, default_input: Any, name: str | None = None, requires_grad: bool = True
+    ) -> None:
+        self.name = "Parameter" if name is None else name
+        self.requires_grad = bool(requires_grad)
+        self.version = 0
+        if isinstance(default_input, LazyTensor):
+            self._aval = default_input.aval
+            self._init: Initializer = default_input.initial
+        else:
+            data = to_array(default_input)
+            self._aval = Aval(data.shape, dtype_of(data.dtype))
+            self.data = data
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the buffer exists already."""
+        try:
+            object.__getattribute__(self, "data")
+        except AttributeError:
+            return False
+        return True
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Write ``data`` into this parameter's buffer and count the write.
+
+        A tensor or array must have this parameter's shape; it is converted to its dtype. With
+        ``slice_shape`` the shape may differ, and the parameter takes a new buffer of it.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ.
+        """
+        trace: Any = active_trace()
+        if trace is not None:
+            trace.write(self, data)
+            return self
+        source = data.data if isinstance(data, Tensor) else np.asarray(data)
+        note_write(self)
+        if source.shape != self.shape:
+            if not slice_shape:
+                raise ValueError(
+                    f"parameter {self.name!r} has shape {list(self.shape)}, the new data"
+                    f" {list(source.shape)}; they must be equal."
+                )
+            self._aval = Aval(source.shape, self.dtype)
+            self.data = np.array(source, self.dtype.numpy)
+        elif self.is_made:
+            np.copyto(self.data, source, casting="unsafe")
+        else:
+            self.data = np.array(source, self.dtype.numpy)
+        self.version += 1
+        return self
+
+    def clone(self, init: str = "same") -> Parameter:
+        """Return a parameter of the same values (or zeros, ``init="zeros"``) with its own memory."""
+        data = np.zeros(self.shape, self.dtype.numpy) if init == "zeros" else self.data
+        return Parameter(data, self.name, self.requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Parameter, (self.data, self.name, self.requires_grad))
+
+    def __repr__(self) -> str:
+        return (
+            f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype},"
+            f" requires_grad={self.requires_grad})"
+        )
+
+
+class ParameterTuple(tuple[Parameter, ...]):
+    """A tuple of Parameters.
+
+    Raises
+    ------
+    TypeError
+        If an element is not a Parameter.
+    """
+
+    def __new__(cls, parameters: Any = ()) -> ParameterTuple:
+        items = tuple(parameters)
+        for item in items:
+            if not isinstance(item, Parameter):
+                raise TypeError(f"ParameterTuple holds Parameters, not {type(item).__name__}.")
+        return super().__new__(cls, items)
