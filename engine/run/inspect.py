@@ -224,7 +224,8 @@ def heat_map(array: np.ndarray, slice_text: str = "", side: int = 64) -> HeatMap
     small = _shrink(_shrink(plane.astype(np.float32), side, 0), side, 1)
     finite = small[np.isfinite(small)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    return HeatMap(*small.shape, small.tobytes(), low, high, array.shape)
+    rows, columns = small.shape
+    return HeatMap(rows, columns, small.tobytes(), low, high, array.shape)
 
 
 def _shrink(plane: np.ndarray, side: int, axis: int) -> np.ndarray:
@@ -268,12 +269,23 @@ def image_grid(array: np.ndarray, tiles: int = 64) -> ImageGrid:
     count, height, width, channels = pixels.shape
     columns = math.ceil(math.sqrt(count))
     rows = math.ceil(count / columns)
-    sheet = np.zeros((rows * (height + 1) - 1, columns * (width + 1) - 1, channels), np.uint8)
+    tall, wide = rows * (height + 1) - 1, columns * (width + 1) - 1
+    sheet = np.zeros((tall, wide, channels), np.uint8)
     for at in range(count):
         top, left = at // columns * (height + 1), at % columns * (width + 1)
         sheet[top : top + height, left : left + width] = pixels[at]
     return ImageGrid(
-        *sheet.shape, sheet.tobytes(), count, height, width, columns, low, high, array.shape
+        height=tall,
+        width=wide,
+        channels=channels,
+        pixels=sheet.tobytes(),
+        tiles=count,
+        tile_height=height,
+        tile_width=width,
+        columns=columns,
+        low=low,
+        high=high,
+        source_shape=array.shape,
     )
 
 
@@ -308,7 +320,8 @@ def table(
         for at in range(row, row + page.shape[0])
     ]
     cells = [[format_value(value) for value in line] for line in page]
-    return Table(cells, row, column, *plane.shape, labels, slice_text, chosen.shape)
+    total_rows, total_columns = plane.shape
+    return Table(cells, row, column, total_rows, total_columns, labels, slice_text, chosen.shape)
 
 
 def format_value(value: np.generic) -> str:

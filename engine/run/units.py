@@ -1,0 +1,181 @@
+"""What an execution runs in one go: a node, or a piece of a compiled group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..nn.cell import Cell
+from ..origin import Origin, at
+from ..tensor import Tensor, from_numpy
+from .graph import Edge, Graph, GraphError, Node, Source
+
+Array = np.ndarray | Tensor
+Feeds = Mapping[str, Mapping[str, Array]]
+"""Data node's id → port → array: the batch, used again until another one is fed."""
+
+
+class Unit(Protocol):
+    """One step of an execution."""
+
+    @property
+    def id(self) -> str:
+        """The node's id, or the group's."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What the user reads."""
+        ...
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes that have run when this unit has."""
+        ...
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The wires that enter, in order."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[Source, ...]:
+        """The ports whose values it gives, in order."""
+        ...
+
+    def run(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Compute the outputs from the values on the wires that enter."""
+        ...
+
+
+@dataclass(frozen=True)
+class NodeUnit:
+    """One node, run eagerly."""
+
+    node: Node
+
+    @property
+    def id(self) -> str:
+        """The node's id."""
+        return self.node.id
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The node alone."""
+        return (self.node.id,)
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The node's wired inputs."""
+        return self.node.edges
+
+    @property
+    def outputs(self) -> tuple[Source, ...]:
+        """The node's output ports."""
+        return tuple(Source(self.node.id, port) for port in self.node.outputs)
+
+    def run(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Call the node."""
+        return call_node(self.node, inputs)
+
+
+def origin_of(node: Node) -> Origin:
+    """The origin of all that this node computes."""
+    return Origin(node.path, node.id.rsplit("/", 1)[-1], "")
+
+
+def node_id(origin: Origin) -> str:
+    """The id of the node an origin speaks of."""
+    return "/".join((*origin.scope, origin.node))
+
+
+def cell_of(node: Node) -> Cell | None:
+    """The Cell that the node calls, if it calls one."""
+    return node.call if isinstance(node.call, Cell) else None
+
+
+def set_mode(node: Node, training: bool) -> None:
+    """Switch the node's Cell between training and evaluation."""
+    cell = cell_of(node)
+    if cell is not None and cell.training != training:
+        cell.set_train(training)
+
+
+def call_node(node: Node, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Call a node on its wired inputs under its origin; one tensor for each output port.
+
+    Raises
+    ------
+    GraphError
+        The call gave something else than one tensor for each port.
+    """
+    given = iter(inputs)
+    arguments = [None if source is None else next(given) for source in node.inputs.values()]
+    with at(origin_of(node)):
+        result = node.call(*arguments)
+    results = tuple(result) if isinstance(result, tuple | list) else (result,)
+    _check_results(node, results)
+    return results
+
+
+def _check_results(node: Node, results: tuple[Any, ...]) -> None:
+    if len(results) != len(node.outputs):
+        raise GraphError(
+            f"{node.name} gave {len(results)} results for its {len(node.outputs)} outputs "
+            f"({', '.join(node.outputs)}); return one tensor for each",
+            [node.id],
+        )
+    for port, value in zip(node.outputs, results, strict=True):
+        if not isinstance(value, Tensor):
+            raise GraphError(
+                f"output {port} of {node.name} is {type(value).__name__}, not a Tensor; "
+                "return tensors",
+                [node.id],
+            )
+
+
+def fed(node: Node, feeds: Feeds) -> tuple[Tensor, ...] | None:
+    """The values fed to a data node, in port order; None when it is not fed.
+
+    Raises
+    ------
+    GraphError
+        The feed lacks a port that the node has.
+    """
+    given = feeds.get(node.id)
+    if given is None:
+        return None
+    missing = [port for port in node.outputs if port not in given]
+    if missing:
+        raise GraphError(
+            f"the batch for {node.name} has {', '.join(given) or 'nothing'}, but not "
+            f"{', '.join(missing)}",
+            [node.id],
+        )
+    return tuple(as_tensor(given[port]) for port in node.outputs)
+
+
+def as_tensor(value: Array) -> Tensor:
+    """The value as a Tensor, sharing memory."""
+    return value if isinstance(value, Tensor) else from_numpy(np.asarray(value))
+
+
+def run_graph(graph: Graph, feeds: Feeds) -> dict[Source, Tensor]:
+    """Run the whole graph without stops and keep every value; for tracing and training steps."""
+    values: dict[Source, Tensor] = {}
+    for id_ in graph.order:
+        node = graph.nodes[id_]
+        results = fed(node, feeds) if node.kind == "data" else None
+        if results is None:
+            results = call_node(node, [values[graph.source(edge)] for edge in node.edges])
+        for port, value in zip(node.outputs, results, strict=True):
+            values[Source(id_, port)] = value
+    return values
