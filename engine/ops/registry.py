@@ -14,7 +14,8 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, ParamSpec, Protocol
 
@@ -145,13 +146,7 @@ class Recorder(Protocol):
 
     entries: list[Any]
 
-    @np.errstate(all="ignore")
-def run_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: Attrs) -> Any:
-    """Run the op's NumPy kernel; overflow and NaN are values here, not warnings."""
-    return op.kernel(*arrays, **attrs)
-
-
-def note_write(self, tensor: Tensor) -> None:
+    def note_write(self, tensor: Tensor) -> None:
         """Learn that the tensor's memory is about to change."""
         ...
 
@@ -171,7 +166,7 @@ class Tracer(Protocol):
 records: list[Recorder] = []
 """Active records, innermost last. The list object never changes, so that others may hold it."""
 traces: list[Tracer] = []
-"""The active trace, if any, which takes every op. The list object never changes."""
+"""Active traces; the last one takes every op. The list object never changes."""
 EagerCompiler = Callable[[Op, tuple[np.ndarray, ...], Attrs], Any]
 _eager: list[EagerCompiler] = []
 
@@ -179,11 +174,14 @@ _eager: list[EagerCompiler] = []
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"cellwire\.engine\.ops\.")
 
 
-def set_trace(tracer: Tracer | None) -> Tracer | None:
-    """Give every op from now on to ``tracer``, or run them if None; return the one before."""
-    outer = active_trace()
-    traces[:] = [] if tracer is None else [tracer]
-    return outer
+@contextmanager
+def tracing(tracer: Tracer) -> Iterator[None]:
+    """Give every op of the body to ``tracer``."""
+    traces.append(tracer)
+    try:
+        yield
+    finally:
+        traces.remove(tracer)
 
 
 def active_trace() -> Tracer | None:

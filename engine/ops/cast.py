@@ -1,0 +1,102 @@
+"""The cast op, and how operands become tensors of one dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtype import DType, dtype_of, float32, promote, promote_scalar
+from ..shape import Aval
+from ..tensor import Tensor, to_array, wrap
+from .registry import Call, GradContext, Pointwise, op, traces
+
+TensorLike = Any
+"""A tensor, a Python number, a NumPy array or a nested sequence of numbers."""
+
+
+def literal(value: float, dtype: DType) -> Tensor:
+    """Return a Python number as a tensor without axes."""
+    with np.errstate(all="ignore"):
+        array = np.asarray(value).astype(dtype.numpy)
+    return traces[-1].literal(array) if traces else wrap(array)
+
+
+def as_tensor(value: TensorLike, dtype: DType | None = None) -> Tensor:
+    """Return ``value`` as a tensor; ``dtype`` is used for what is not one already."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, bool | int | float):
+        kind = dtype or dtype_of(type(value))
+        return literal(value, kind)
+    return wrap(to_array(value, dtype))
+
+
+def as_float(value: TensorLike) -> Tensor:
+    """Return ``value`` as a tensor of a float dtype; integers become float32."""
+    tensor = as_tensor(value)
+    return tensor if tensor.dtype.is_float else cast(tensor, float32)
+
+
+def as_pair(input: TensorLike, other: TensorLike) -> tuple[Tensor, Tensor]:
+    """Return two operands as tensors of the dtype in which they meet."""
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = as_tensor(input)
+    if isinstance(input, Tensor):
+        return _meet(input, other)
+    other, input = _meet(other, input)
+    return input, other
+
+
+def as_float_pair(input: TensorLike, other: TensorLike) -> tuple[Tensor, Tensor]:
+    """Return two operands as tensors of one float dtype; integers meet in float32."""
+    left, right = as_pair(input, other)
+    return as_float(left), as_float(right)
+
+
+def _meet(tensor: Tensor, other: TensorLike) -> tuple[Tensor, Tensor]:
+    if isinstance(other, bool | int | float):
+        dtype = promote_scalar(tensor.dtype, other)
+        return cast_to(tensor, dtype), literal(other, dtype)
+    second = as_tensor(other)
+    dtype = promote(tensor.dtype, second.dtype)
+    return cast_to(tensor, dtype), cast_to(second, dtype)
+
+
+def cast_to(tensor: Tensor, dtype: DType) -> Tensor:
+    """Return the tensor itself if it is of ``dtype``, else cast."""
+    return tensor if tensor.dtype is dtype else cast(tensor, dtype)
+
+
+def _cast_grad(ctx: GradContext) -> tuple[Tensor | None, ...]:
+    return (cast_to(ctx.dout, ctx.inputs[0].dtype),)
+
+
+def _cast_kernel(input: np.ndarray, dtype: DType) -> np.ndarray:
+    return input.astype(dtype.numpy)
+
+
+@op(
+    infer=lambda input, dtype: Aval(input.shape, dtype),
+    kernel=_cast_kernel,
+    grad=_cast_grad,
+    lowering=Pointwise(lambda b, input, dtype: b.cast(input, dtype.numpy)),
+    category="array",
+    inputs=("input",),
+)
+def cast(input: TensorLike, dtype: Any) -> Call:
+    """Convert the elements to another type.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape and dtype.
+    dtype : DType or str
+        The new element type, as ``cw.float32``.
+
+    Returns
+    -------
+    Tensor
+        The same shape; floats become integers by cutting off the fraction.
+    """
+    return (as_tensor(input),), {"dtype": dtype_of(dtype)}
