@@ -1,0 +1,116 @@
+"""Fixtures of all tests: Qt without a screen, settings of their own, and nothing left behind."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+
+@pytest.fixture
+def settings_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep the program's settings and recovery files of one test in its temporary folder."""
+    from PySide6.QtCore import QCoreApplication, QSettings
+
+    folder = tmp_path / "settings"
+    QSettings.setDefaultFormat(QSettings.Format.IniFormat)
+    QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(folder))
+    QCoreApplication.setOrganizationName("Cellwire")
+    QCoreApplication.setApplicationName("Cellwire")
+    monkeypatch.setenv("CELLWIRE_STATE_DIR", str(tmp_path / "state"))
+    return folder
+
+
+@pytest.fixture
+def desktop(qapp: object, settings_here: Path) -> Iterator[object]:
+    """The application in the dark theme, for tests of widgets and windows."""
+    from cellwire.app import theme
+
+    theme.apply(qapp, "dark")  # type: ignore[arg-type]
+    yield qapp
+    theme.apply(qapp, "dark")  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that leaves a thread, a child process, a running timer or a window."""
+    uses_qt = bool({"qtbot", "qapp", "desktop"} & set(request.fixturenames))
+    threads, children = set(threading.enumerate()), _children()
+    if uses_qt:
+        request.getfixturevalue("qapp")
+    windows = _windows() if uses_qt else set()
+    timers = _running_timers() if uses_qt else set()
+    yield
+    if uses_qt:
+        _finish_deletions()
+    left = [f"thread {t.name}" for t in set(threading.enumerate()) - threads if _is_ours(t)]
+    left += [f"child process {pid}" for pid in _children() - children]
+    if uses_qt:
+        left += [f"window {name}" for _, name in _windows() - windows]
+        left += [f"timer of {name}" for _, name in _running_timers() - timers]
+    if left:
+        pytest.fail("left behind: " + ", ".join(sorted(left)), pytrace=False)
+
+
+def _is_ours(thread: threading.Thread) -> bool:
+    if thread.is_alive():
+        thread.join(2.0)
+    return thread.is_alive() and not thread.name.startswith("cellwire-worker")
+
+
+def _children() -> set[int]:
+    """Ids of running child processes, but for the interpreter's own resource tracker."""
+    multiprocessing.active_children()
+    found: set[int] = set()
+    for listing in Path("/proc/self/task").glob("*/children"):
+        try:
+            found |= {int(word) for word in listing.read_text().split()}
+        except OSError:  # the thread ended while we looked
+            continue
+    return {pid for pid in found if not _is_tracker(pid)}
+
+
+def _is_tracker(pid: int) -> bool:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        zombie = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:  # it ended while we looked
+        return True
+    return zombie or b"resource_tracker" in words
+
+
+def _windows() -> set[tuple[int, str]]:
+    from PySide6.QtWidgets import QApplication
+
+    return {
+        (id(w), f"{type(w).__name__} {w.objectName()}".strip())
+        for w in QApplication.topLevelWidgets()
+        if w.parent() is None
+    }
+
+
+def _running_timers() -> set[tuple[int, str]]:
+    import shiboken6
+    from PySide6.QtCore import QTimer
+
+    return {
+        (id(timer), type(timer.parent()).__name__)
+        for timer in gc.get_objects()
+        if isinstance(timer, QTimer) and shiboken6.isValid(timer) and timer.isActive()
+    }
+
+
+def _finish_deletions() -> None:
+    from PySide6.QtCore import QCoreApplication, QEvent
+
+    gc.collect()
+    for _ in range(2):
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        QCoreApplication.processEvents()
