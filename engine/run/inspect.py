@@ -147,11 +147,9 @@ def histogram(array: np.ndarray, bins: int = 40) -> Histogram:
         low = max(low, float(first) - FENCE * spread)
         high = min(high, float(third) + FENCE * spread)
     inside = values[(values >= low) & (values <= high)]
-    end = high if high > low else math.nextafter(low, math.inf)
-    counts = np.bincount(
-        np.minimum(((inside - low) * (bins / (end - low))).astype(np.int64), bins - 1),
-        minlength=bins,
-    )
+    width = (high - low) or 1.0
+    places = np.minimum(((inside - low) / width * bins).astype(np.int64), bins - 1)
+    counts = np.bincount(places, minlength=bins)
     below = int(np.count_nonzero(values < low))
     above = int(np.count_nonzero(values > high))
     return Histogram(low, high, counts.tolist(), below, above, stats.nan, stats.inf)
