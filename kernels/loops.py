@@ -1,8 +1,8 @@
 """The loop IR: what a kernel is before it is printed as LLVM.
 
 A `Function` takes buffers (pointers) and int64 parameters (runtime sizes and strides) and holds
-statements. Vector loops are marked by who builds them; the printer turns their iterations into lanes
-and masks the tail. Softmax over rows of 64, the row read once and kept in scratch, looks like this:
+statements. Vector loops are marked by who builds them; the printer turns their iterations into
+lanes and masks the tail. Softmax over rows of 64, the row read once and kept in scratch:
 
     softmax(src: float32, dst: float32, n: int):
       scratch row: float32[64]

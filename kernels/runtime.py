@@ -1,7 +1,7 @@
 """The native side of a plan: one call runs a whole sequence of kernels.
 
-A `Program` lists its steps. Compiled with its kernels it is an `Entry`; bound to fixed buffers (arena,
-parameters, constants) and sizes it is a `Bound`, which is called with the arrays that change by call.
+A `Program` lists its steps. Compiled with its kernels it is an `Entry`; bound to fixed buffers
+(arena, parameters, constants) and sizes it is a `Bound`, called with the arrays that change.
 """
 
 from __future__ import annotations

@@ -1,0 +1,124 @@
+"""Convolution of images with NumPy and BLAS: patches become the columns of a matrix product.
+
+Images are (N, C, H, W), weights (O, C // groups, rows, columns), as MindSpore has them; what is
+computed is the cross-correlation that every framework calls convolution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .windows import Padding, Pair, Window, crop, pad, patches, tap
+
+NO_PADDING: Padding = (0, 0, 0, 0)
+
+
+def conv2d(
+    x: np.ndarray,
+    weight: np.ndarray,
+    stride: Pair = (1, 1),
+    padding: Padding = NO_PADDING,
+    dilation: Pair = (1, 1),
+    groups: int = 1,
+) -> np.ndarray:
+    """Convolve (N, C, H, W) with (O, C // groups, rows, columns) into (N, O, H', W')."""
+    window = _window(x.shape, weight.shape, stride, padding, dilation, groups)
+    out_size = (window.out_height, window.out_width)
+    if _is_depthwise(weight.shape, groups):
+        padded = pad(x, padding)
+        out = np.zeros((x.shape[0], groups, *out_size), x.dtype)
+        for row, column in np.ndindex(*window.kernel):
+            out += tap(padded, window, row, column) * weight[:, 0, row, column, None, None]
+        return out
+    filters = weight.reshape(groups, weight.shape[0] // groups, -1)
+    out = np.matmul(filters, _columns(x, window, groups))
+    return out.reshape(x.shape[0], weight.shape[0], *out_size)
+
+
+def conv2d_input_grad(
+    dout: np.ndarray,
+    weight: np.ndarray,
+    size: Pair,
+    stride: Pair = (1, 1),
+    padding: Padding = NO_PADDING,
+    dilation: Pair = (1, 1),
+    groups: int = 1,
+) -> np.ndarray:
+    """Return the gradient (N, C, *size) of the input from that of the output."""
+    n, (o, c) = dout.shape[0], weight.shape[:2]
+    shape = (n, c * groups, *size)
+    window = _window(shape, weight.shape, stride, padding, dilation, groups)
+    if _is_depthwise(weight.shape, groups):
+        padded = np.zeros((*shape[:2], *window.padded), dout.dtype)
+        for row, column in np.ndindex(*window.kernel):
+            tap(padded, window, row, column)[...] += dout * weight[:, 0, row, column, None, None]
+        return crop(padded, padding)
+    filters = weight.reshape(groups, o // groups, -1)
+    grads = dout.reshape(n, groups, o // groups, -1)
+    columns = np.matmul(filters.swapaxes(1, 2), grads)
+    if window.is_pointwise:
+        return columns.reshape(shape)
+    columns = columns.reshape(n, c * groups, *window.kernel, window.out_height, window.out_width)
+    padded = np.zeros((*shape[:2], *window.padded), dout.dtype)
+    for row, column in np.ndindex(*window.kernel):
+        tap(padded, window, row, column)[...] += columns[:, :, row, column]
+    return np.ascontiguousarray(crop(padded, padding))
+
+
+def conv2d_weight_grad(
+    dout: np.ndarray,
+    x: np.ndarray,
+    kernel: Pair,
+    stride: Pair = (1, 1),
+    padding: Padding = NO_PADDING,
+    dilation: Pair = (1, 1),
+    groups: int = 1,
+) -> np.ndarray:
+    """Return the gradient (O, C // groups, *kernel) of the weight from that of the output."""
+    o, c = dout.shape[1], x.shape[1]
+    shape = (o, c // groups, *kernel)
+    window = _window(x.shape, shape, stride, padding, dilation, groups)
+    if _is_depthwise(shape, groups):
+        padded = pad(x, padding)
+        out = np.empty(shape, dout.dtype)
+        for row, column in np.ndindex(*kernel):
+            seen = tap(padded, window, row, column)
+            out[:, 0, row, column] = np.einsum("nchw,nchw->c", dout, seen)
+        return out
+    grads = dout.reshape(dout.shape[0], groups, o // groups, -1)
+    columns = _columns(x, window, groups)
+    parts = [
+        np.tensordot(grads[:, group], columns[:, group], axes=((0, 2), (0, 2)))
+        for group in range(groups)
+    ]
+    return np.stack(parts).reshape(shape)
+
+
+def _window(
+    image: tuple[int, ...],
+    weight: tuple[int, ...],
+    stride: Pair,
+    padding: Padding,
+    dilation: Pair,
+    groups: int,
+) -> Window:
+    if image[1] != weight[1] * groups or weight[0] % groups:
+        raise ValueError(
+            f"an image of {image[1]} channels and a weight of shape {weight} do not fit with "
+            f"{groups} groups; the weight is (out, channels // groups, rows, columns)"
+        )
+    return Window(image[2], image[3], (weight[2], weight[3]), stride, padding, dilation)
+
+
+def _is_depthwise(weight: tuple[int, ...], groups: int) -> bool:
+    return groups > 1 and weight[0] == groups and weight[1] == 1
+
+
+def _columns(x: np.ndarray, window: Window, groups: int) -> np.ndarray:
+    """Gather patches: (N, groups, channels * rows * columns, out pixels)."""
+    n, c = x.shape[:2]
+    pixels = window.out_height * window.out_width
+    if window.is_pointwise:
+        return x.reshape(n, groups, c // groups, pixels)
+    rows = c // groups * window.kernel[0] * window.kernel[1]
+    return patches(pad(x, window.padding), window).reshape(n, groups, rows, pixels)

@@ -1,0 +1,159 @@
+"""Convolution and pooling against loops that spell out the definition."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+from cellwire.kernels.conv import conv2d, conv2d_input_grad, conv2d_weight_grad
+from cellwire.kernels.device import array_module
+from cellwire.kernels.pool import (
+    avg_pool2d,
+    avg_pool2d_grad,
+    max_pool2d,
+    max_pool2d_grad,
+    max_pool2d_indices,
+)
+from cellwire.kernels.windows import Window, same_padding
+
+CASES = [
+    # channels, out channels, groups, kernel, stride, padding, dilation
+    (3, 4, 1, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
+    (2, 6, 2, (3, 2), (2, 1), (0, 1, 2, 0), (1, 2)),
+    (4, 4, 4, (3, 3), (2, 2), (1, 1, 1, 1), (1, 1)),
+    (3, 5, 1, (1, 1), (1, 1), (0, 0, 0, 0), (1, 1)),
+    (3, 2, 1, (1, 1), (2, 3), (0, 0, 0, 0), (1, 1)),
+    (4, 2, 2, (2, 2), (1, 1), (0, 0, 0, 0), (3, 2)),
+]
+
+
+def naive_conv2d(x, weight, stride, padding, dilation, groups):
+    top, bottom, left, right = padding
+    x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
+    o, cg, kh, kw = weight.shape
+    oh = (x.shape[2] - (kh - 1) * dilation[0] - 1) // stride[0] + 1
+    ow = (x.shape[3] - (kw - 1) * dilation[1] - 1) // stride[1] + 1
+    out = np.zeros((x.shape[0], o, oh, ow), x.dtype)
+    for n, f, i, j, c, a, b in np.ndindex(*out.shape, cg, kh, kw):
+        channel = f // (o // groups) * cg + c
+        row, column = i * stride[0] + a * dilation[0], j * stride[1] + b * dilation[1]
+        out[n, f, i, j] += x[n, channel, row, column] * weight[f, c, a, b]
+    return out
+
+
+@pytest.mark.parametrize(("c", "o", "groups", "kernel", "stride", "padding", "dilation"), CASES)
+def test_conv2d_and_its_gradients(c, o, groups, kernel, stride, padding, dilation):
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((2, c, 6, 7))
+    weight = rng.standard_normal((o, c // groups, *kernel))
+    out = conv2d(x, weight, stride, padding, dilation, groups)
+    expected = naive_conv2d(x, weight, stride, padding, dilation, groups)
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+
+    # The convolution is linear in each argument: <dout, conv(v, w)> == <dx, v> for any v.
+    dout = rng.standard_normal(out.shape)
+    dx = conv2d_input_grad(dout, weight, (6, 7), stride, padding, dilation, groups)
+    dw = conv2d_weight_grad(dout, x, kernel, stride, padding, dilation, groups)
+    assert dx.shape == x.shape
+    assert dw.shape == weight.shape
+    v, u = rng.standard_normal(x.shape), rng.standard_normal(weight.shape)
+    along_x = (dout * naive_conv2d(v, weight, stride, padding, dilation, groups)).sum()
+    along_w = (dout * naive_conv2d(x, u, stride, padding, dilation, groups)).sum()
+    np.testing.assert_allclose((dx * v).sum(), along_x, rtol=1e-10)
+    np.testing.assert_allclose((dw * u).sum(), along_w, rtol=1e-10)
+
+
+def test_conv2d_keeps_float32():
+    x, weight = np.ones((1, 1, 4, 4), np.float32), np.ones((1, 1, 3, 3), np.float32)
+    dout = np.ones((1, 1, 2, 2), np.float32)
+    assert conv2d(x, weight).dtype == np.float32
+    assert conv2d_input_grad(dout, weight, (4, 4)).dtype == np.float32
+    assert conv2d_weight_grad(dout, x, (3, 3)).dtype == np.float32
+
+
+def test_a_kernel_that_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="does not fit into an image of 2×2"):
+        conv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 3, 3)))
+    with pytest.raises(ValueError, match="3 channels"):
+        conv2d(np.ones((1, 3, 4, 4)), np.ones((2, 2, 3, 3)))
+
+
+@pytest.mark.parametrize("size", [(7, 8), (1, 5)])
+@pytest.mark.parametrize("stride", [(1, 1), (2, 3)])
+def test_same_padding_gives_the_ceiling(size, stride):
+    window = Window(*size, (3, 2), stride, same_padding(size, (3, 2), stride))
+    assert (window.out_height, window.out_width) == (
+        -(-size[0] // stride[0]),
+        -(-size[1] // stride[1]),
+    )
+
+
+POOLS = [
+    ((2, 2), (2, 2), (0, 0, 0, 0)),
+    ((3, 2), (1, 2), (1, 1, 0, 1)),
+    ((3, 3), (2, 2), (1, 1, 1, 1)),
+]
+
+
+def naive_pool(x, kernel, stride, padding, function, fill):
+    top, bottom, left, right = padding
+    x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=fill)
+    oh, ow = ((x.shape[2 + a] - kernel[a]) // stride[a] + 1 for a in (0, 1))
+    out = np.zeros((*x.shape[:2], oh, ow))
+    for i, j in np.ndindex(oh, ow):
+        rows = slice(i * stride[0], i * stride[0] + kernel[0])
+        columns = slice(j * stride[1], j * stride[1] + kernel[1])
+        out[:, :, i, j] = function(x[:, :, rows, columns], axis=(2, 3))
+    return out
+
+
+@pytest.mark.parametrize(("kernel", "stride", "padding"), POOLS)
+def test_max_pool2d(kernel, stride, padding):
+    x = np.random.default_rng(2).permutation(2 * 3 * 6 * 8).reshape(2, 3, 6, 8).astype(np.float64)
+    out, taps = max_pool2d(x, kernel, stride, padding)
+    np.testing.assert_array_equal(out, naive_pool(x, kernel, stride, padding, np.max, -np.inf))
+    flat = max_pool2d_indices(taps, (6, 8), kernel, stride, padding)
+    planes = x.reshape(2, 3, -1)
+    np.testing.assert_array_equal(
+        np.take_along_axis(planes, flat.reshape(2, 3, -1), 2).reshape(out.shape), out
+    )
+    dout = np.random.default_rng(3).standard_normal(out.shape)
+    dx = np.zeros_like(planes)
+    for n, c in np.ndindex(2, 3):
+        np.add.at(dx[n, c], flat[n, c].ravel(), dout[n, c].ravel())
+    result = max_pool2d_grad(dout, taps, (6, 8), kernel, stride, padding)
+    np.testing.assert_allclose(result, dx.reshape(x.shape), atol=1e-12)
+
+
+def test_max_pool2d_passes_nan_on_and_never_takes_padding():
+    x = np.full((1, 1, 2, 2), -np.inf, np.float32)
+    x[0, 0, 1, 1] = np.nan
+    out, taps = max_pool2d(x, (2, 2), (1, 1), (1, 0, 1, 0))
+    np.testing.assert_array_equal(out[0, 0], [[-np.inf, -np.inf], [-np.inf, np.nan]])
+    assert taps[0, 0, 1, 1] == 3
+
+
+@pytest.mark.parametrize(("kernel", "stride", "padding"), POOLS)
+@pytest.mark.parametrize("count_padding", [True, False])
+def test_avg_pool2d(kernel, stride, padding, count_padding):
+    x = np.random.default_rng(4).standard_normal((2, 3, 6, 8))
+    out = avg_pool2d(x, kernel, stride, padding, count_padding)
+    fill, mean = (0.0, np.mean) if count_padding else (np.nan, np.nanmean)
+    np.testing.assert_allclose(out, naive_pool(x, kernel, stride, padding, mean, fill), atol=1e-12)
+    dout, v = (
+        np.random.default_rng(seed).standard_normal(s) for seed, s in ((5, out.shape), (6, x.shape))
+    )
+    along = (dout * avg_pool2d(v, kernel, stride, padding, count_padding)).sum()
+    dx = avg_pool2d_grad(dout, (6, 8), kernel, stride, padding, count_padding)
+    np.testing.assert_allclose((dx * v).sum(), along, rtol=1e-10)
+
+
+def test_arrays_of_numpy_and_cupy_find_their_module(monkeypatch):
+    assert array_module(np.ones(2)) is np
+    fake = ModuleType("cupy")
+    fake.ndarray = type("ndarray", (), {})
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    assert array_module(fake.ndarray()) is fake
+    assert array_module(np.ones(2)) is np
