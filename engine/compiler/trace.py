@@ -16,8 +16,8 @@ from .. import origin as origins
 from ..dtype import DType
 from ..ops import registry
 from ..ops.registry import Op
-from ..shape import Aval, Dim
-from ..tensor import Parameter, Tensor
+from ..shape import Aval, Dim, element_count
+from ..tensor import Tensor
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node
 from .structure import flatten, unflatten
 
@@ -88,34 +88,38 @@ class Traced(Tensor):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.data
 
-    def item(self, *index: int) -> bool | int | float:
+    numpy = asnumpy
+    tolist = asnumpy
+
+    @property
+    def size(self) -> Dim:
+        """Number of elements, which may be symbolic."""
+        return element_count(self.shape)
+
+    def item(self, index: int | tuple[int, ...] | None = None) -> Any:
         """Evaluate the trace up to here and specialise it on the outcome."""
         array = self.trace.concrete(self.value)
-        if index:
-            raise TraceBreak("item() with an index reads one element of a traced tensor")
-        if array.size != 1:
+        if index is None and array.size != 1:
             raise ValueError(f"item() needs a tensor of one element, this one is {self.aval}")
-        return self.trace.guard_outcome(self.value, array.reshape(()).item())
+        outcome = array.item() if index is None else array.item(index)
+        self.trace.guard_outcome(self.value, outcome, index)
+        return outcome
 
-    def __bool__(self) -> bool:
-        array = self.trace.concrete(self.value)
-        if array.size != 1:
-            raise ValueError(f"the truth of a tensor of {array.size} elements is ambiguous")
-        return bool(self.trace.guard_outcome(self.value, array.reshape(()).item()))
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a tensor without axes.")
+        if not isinstance(self.shape[0], int):
+            raise TraceBreak(
+                f"len() of a tensor of {self.aval}, whose length is not known yet",
+                "use an op over the whole tensor instead of a loop over its first axis",
+            )
+        return self.shape[0]
 
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        return self.__int__()
-
-    def __float__(self) -> float:
-        return float(self.item())
+    def __str__(self) -> str:
+        return str(self.data)
 
     def __repr__(self) -> str:
         return f"Traced({self.value!r}: {self.aval})"
-
-    __str__ = __repr__
 
     def __hash__(self) -> int:
         return id(self)
@@ -127,7 +131,13 @@ class OutcomeGuard:
 
     value: Value
     outcome: bool | int | float
+    index: int | tuple[int, ...] | None
     where: str
+
+    def holds(self, array: np.ndarray) -> bool:
+        """Return whether ``array``, the value of another call, gives the same outcome."""
+        actual = array.item() if self.index is None else array.item(self.index)
+        return actual == self.outcome or (actual != actual and self.outcome != self.outcome)
 
 
 class Trace:
@@ -143,11 +153,15 @@ class Trace:
         self.constants: dict[Value, np.ndarray] = {}
         self.nodes: list[Node] = []
         self.guards: list[OutcomeGuard] = []
-        self.writes: dict[int, tuple[Parameter, Value]] = {}
+        self.writes: dict[int, tuple[Tensor, Value]] = {}
         self.known: dict[Value, np.ndarray] = {}
         self.producer: dict[Value, Node] = {}
         self.frozen = False
         self._count = 0
+
+    def count_from(self, index: int) -> None:
+        """Number the next values from ``index`` on, above those of another graph."""
+        self._count = index
 
     def new_value(self, aval: Aval, origin: origins.Origin | None = None) -> Value:
         """Return a fresh SSA value."""
@@ -216,21 +230,22 @@ class Trace:
             self.producer[output] = node
         return outputs
 
-    def write(self, parameter: Parameter, tensor: Tensor) -> None:
+    def write(self, parameter: Tensor, tensor: Tensor) -> None:
         """Note that ``parameter`` takes the value of ``tensor`` when the call is done."""
         value = self.value_of(tensor)
         if tuple(value.aval.shape) != tuple(parameter.aval.shape):
             raise ValueError(
-                f"parameter {parameter.name} is {parameter.aval}, the new value {value.aval}"
+                f"the new value of a parameter is {value.aval}, the parameter {parameter.aval}"
             )
         self.value_of(parameter)
         self.writes[id(parameter)] = (parameter, value)
 
-    def guard_outcome(self, value: Value, outcome: Any) -> Any:
+    def guard_outcome(
+        self, value: Value, outcome: Any, index: int | tuple[int, ...] | None
+    ) -> None:
         """Record that the code from here on depends on ``outcome`` of ``value``."""
         if value not in self.constants:
-            self.guards.append(OutcomeGuard(value, outcome, user_location()))
-        return outcome
+            self.guards.append(OutcomeGuard(value, outcome, index, user_location()))
 
     def concrete(self, value: Value) -> np.ndarray:
         """Evaluate ``value`` by interpreting what leads to it with the actual inputs."""
@@ -269,14 +284,16 @@ class Trace:
 
 
 @contextmanager
-def tracing(trace: Trace) -> Iterator[Trace]:
-    """Make ``trace`` the one that ops emit into while the body runs."""
-    outer = registry.set_trace(trace)
+def tracing(record: Trace) -> Iterator[Trace]:
+    """Make ``record`` the one that ops emit into while the body runs; outer records sleep."""
+    outer = registry.records[:]
+    registry.records.clear()
     try:
-        yield trace
+        with registry.tracing(record):
+            yield record
     finally:
-        registry.set_trace(outer)
-        trace.frozen = True
+        registry.records[:] = outer
+        record.frozen = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +304,7 @@ class TracedCall:
     captured: tuple[Tensor, ...]
     structure: object
     results: int
-    writes: tuple[Parameter, ...]
+    writes: tuple[Tensor, ...]
     guards: tuple[OutcomeGuard, ...]
 
 
