@@ -18,6 +18,7 @@ from .items import Breakpoint, Edge, Frame, Group, Item, NodeItem, Note, Trainin
 from .migrate import VERSION, migrate
 from .state import DocumentError, State, plain
 
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
 T = TypeVar("T")
 Sections = dict[str, list[Any]]
 
@@ -131,15 +132,19 @@ def save(document: Document, path: str | Path) -> None:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of `.cellwire` files."""
-    made = msgspec.json.schema(CellwireFile)
-    for definition in made["$defs"].values():
-        if "extra" in definition.get("properties", {}):
-            del definition["properties"]["extra"]
+    made = _without_extra(msgspec.json.schema(CellwireFile))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Cellwire document, format {VERSION}",
         **made,
     }
+
+
+def _without_extra(value: Any) -> Any:
+    """`value` without the field that stands for all unknown fields."""
+    if isinstance(value, dict):
+        return {key: _without_extra(item) for key, item in value.items() if key != "extra"}
+    return [_without_extra(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _drawing_at(path: Path) -> str | None:
