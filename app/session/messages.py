@@ -54,7 +54,9 @@ class Patch(Command, frozen=True):
 
 
 class Run(Command, frozen=True):
-    """Run the graph from its start to the next breakpoint or its end."""
+    """Run the graph from its start to the next breakpoint (unless those are off) or its end."""
+
+    breakpoints: bool = True
 
 
 class Step(Command, frozen=True):
@@ -458,10 +460,10 @@ class Log(msgspec.Struct, frozen=True, tag=True):
 
 
 class Memory(msgspec.Struct, frozen=True, tag=True):
-    """How much the values kept on wires take, and the whole process."""
+    """Bytes of the values kept on wires, and of the whole process where the system says."""
 
     values: int
-    process: int
+    process: int | None
 
 
 class SessionLost(msgspec.Struct, frozen=True, tag=True):

@@ -1,0 +1,46 @@
+"""`cellwire export FILE -o MODEL.py`: writes the graph as a Python file with its weights."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..session.messages import Export, Exported, LoadWeights
+from .driver import Driver
+from .exits import CliError, Exit
+from .output import Output
+
+
+def add(commands: argparse._SubParsersAction, shared: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "export", parents=[shared], help="write the graph as a Python file with its weights"
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("-o", "--out", type=Path, help="the Python file (default: FILE's name)")
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        help="the weights to take (default: FILE's own, where it has been trained)",
+    )
+    parser.set_defaults(carry_out=carry_out)
+
+
+def carry_out(options: argparse.Namespace, output: Output) -> int:
+    """Export and name the files."""
+    target: Path = (options.out or options.file.with_suffix(".py")).resolve()
+    if target.suffix != ".py":
+        raise CliError(
+            f"{target.name} is no name of a Python file.", "End it in .py.", code=Exit.USAGE
+        )
+    with Driver(output) as driver:
+        driver.open(options.file)
+        weights = options.weights or options.file.with_suffix(".safetensors")
+        if options.weights is not None or weights.exists():
+            driver.ask(LoadWeights(str(weights.resolve())), code=Exit.USAGE)
+        answer = driver.ask(Export(str(target)))
+        if isinstance(answer, Exported):
+            output.record("exported", files=answer.files)
+            for file in answer.files:
+                output.say(f"wrote {file}")
+    return Exit.OK
