@@ -27,7 +27,7 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
             "info FILE, or set QT_QPA_PLATFORM=offscreen.",
             code=Exit.USAGE,
         )
-    from ..main import main  # noqa: PLC0415  # loads Qt, which no other command needs
+    from ..main import main  # loads Qt, which no other command needs
 
     return main([] if options.file is None else [str(options.file)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import queue
 import signal
 import subprocess
@@ -205,10 +206,8 @@ class _Connection:
 
 
 def _close(stream: BinaryIO) -> None:
-    try:
+    with contextlib.suppress(BrokenPipeError):  # what was not flushed has no reader any more
         stream.close()
-    except BrokenPipeError:
-        pass  # what was not flushed had no reader any more
 
 
 def describe_exit(code: int) -> str:
