@@ -246,8 +246,10 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
                 size = dim
             elif dim not in (1, size):
                 texts = " and ".join(shape_text(shape) for shape in shapes)
-                raise ShapeError(f"shapes {texts} do not broadcast: axis -{axis} has {size}"
-                                 f" and {dim}; make them equal or one of them 1.")
+                raise ShapeError(
+                    f"shapes {texts} do not broadcast: axis -{axis} has {size}"
+                    f" and {dim}; make them equal or one of them 1."
+                )
         result.append(size)
     return tuple(reversed(result))
 

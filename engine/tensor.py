@@ -298,7 +298,7 @@ class TensorSpec:
 
     __slots__ = ("aval",)
 
-    def __init__(self, shape: Sequence[Dim | None | str], dtype: Any = float32) -> None:
+    def __init__(self, shape: Sequence[Dim | str | None], dtype: Any = float32) -> None:
         from .shape import SymDim
 
         sizes: list[Dim] = []
@@ -377,7 +377,9 @@ def _plain(item: Any) -> Any:
 def _default_dtype(array: np.ndarray) -> DType:
     if array.dtype == np.float64:
         return float32
-    return int64 if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else dtype_of(array.dtype)
+    return (
+        int64 if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else dtype_of(array.dtype)
+    )
 
 
 def _padded(values: str) -> str:

@@ -1,1 +1,15 @@
+"""Gradients: records of what ran, and the gradient graph made from one."""
 
+from .gradgraph import gradients
+from .record import Record, is_recording, no_grad
+from .transforms import GradOperation, grad, value_and_grad
+
+__all__ = [
+    "GradOperation",
+    "Record",
+    "grad",
+    "gradients",
+    "is_recording",
+    "no_grad",
+    "value_and_grad",
+]

@@ -42,9 +42,7 @@ def binary(
                     a = input.data
                     b = other.data
                     dtype = a.dtype
-                    if dtype is b.dtype and (
-                        dtype is _F32 or dtype is _F64 or not floats_only
-                    ):
+                    if dtype is b.dtype and (dtype is _F32 or dtype is _F64 or not floats_only):
                         array = kernel(a, b)
                         if array.__class__ is not _ndarray:
                             array = _asarray(array)

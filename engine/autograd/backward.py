@@ -1,0 +1,85 @@
+"""The backward walk: gradient rules applied to a record, last op first.
+
+It runs on whatever tensors the record holds: on traced ones it builds the gradient graph, under
+an outer record it is itself recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import origin as origins
+from ..ops import array, math
+from ..ops.registry import Entry, GradContext
+from ..tensor import Tensor
+
+
+def needed_entries(
+    entries: Sequence[Entry], outputs: Sequence[Tensor], wrt: Sequence[Tensor]
+) -> list[tuple[Entry, tuple[bool, ...]]]:
+    """Return the entries on a way from ``wrt`` to ``outputs``, with the inputs that matter."""
+    reached = {id(tensor) for tensor in wrt}
+    forward: list[tuple[Entry, tuple[bool, ...]]] = []
+    for entry in entries:
+        needs = tuple([id(tensor) in reached for tensor in entry.inputs])
+        if entry.op.grad is not None and any(needs):
+            reached.update(id(tensor) for tensor in entry.outputs)
+            forward.append((entry, needs))
+    wanted = {id(tensor) for tensor in outputs}
+    kept = []
+    for entry, needs in reversed(forward):
+        if any(id(tensor) in wanted for tensor in entry.outputs):
+            wanted.update(
+                id(tensor) for tensor, need in zip(entry.inputs, needs, strict=True) if need
+            )
+            kept.append((entry, needs))
+    return kept[::-1]
+
+
+def run_backward(
+    entries: Sequence[Entry],
+    outputs: Sequence[Tensor],
+    douts: Sequence[Tensor | None],
+    wrt: Sequence[Tensor],
+) -> list[Tensor | None]:
+    """Return the gradients of ``outputs`` (weighted by ``douts``) to ``wrt``; None where none flows."""
+    grads: dict[int, Tensor] = {}
+    for tensor, dout in zip(outputs, douts, strict=True):
+        if dout is not None:
+            _accumulate(grads, tensor, dout)
+    for entry, needs in reversed(needed_entries(entries, outputs, wrt)):
+        held = tuple([grads.get(id(tensor)) for tensor in entry.outputs])
+        if all(grad is None for grad in held):
+            continue
+        origin = None if entry.origin is None else entry.origin.gradient()
+        with origins.at(origin):
+            _apply_rule(entry, held, needs, grads)
+    return [grads.get(id(tensor)) for tensor in wrt]
+
+
+def _apply_rule(
+    entry: Entry,
+    douts: tuple[Tensor | None, ...],
+    needs: tuple[bool, ...],
+    grads: dict[int, Tensor],
+) -> None:
+    assert entry.op.grad is not None
+    context = GradContext(entry.inputs, entry.outputs, douts, entry.attrs, needs)
+    for tensor, need, grad in zip(entry.inputs, needs, entry.op.grad(context), strict=True):
+        if need and grad is not None:
+            _accumulate(grads, tensor, grad)
+
+
+def _accumulate(grads: dict[int, Tensor], tensor: Tensor, grad: Tensor) -> None:
+    held = grads.get(id(tensor))
+    grads[id(tensor)] = grad if held is None else math.add(held, grad)
+
+
+def ones_for(tensor: Tensor) -> Tensor:
+    """Return the gradient that starts a backward pass: ones like ``tensor``."""
+    return array.ones_like(tensor)
+
+
+def zeros_for(tensor: Tensor) -> Tensor:
+    """Return the gradient of a tensor on which nothing depends: zeros like it."""
+    return array.full(tuple(tensor.shape), 0, tensor.dtype)

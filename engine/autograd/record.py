@@ -1,0 +1,77 @@
+"""Records: what ran, in order, so that gradients can be built from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..ops.registry import Entry, records
+from ..tensor import Tensor
+
+
+class Write(NamedTuple):
+    """A write into a tensor's memory: when, where, and what stood there before."""
+
+    position: int
+    tensor: Tensor
+    memory: np.ndarray
+
+
+class Record:
+    """Logs every op while it is active; use it as a context manager.
+
+    Entries keep the tensors alive that gradients need, so a record should not outlive its use;
+    ``clear`` frees them.
+    """
+
+    __slots__ = ("__weakref__", "entries", "writes")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.writes: list[Write] = []
+
+    def __enter__(self) -> Record:
+        records.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        records.remove(self)
+
+    def note_write(self, tensor: Tensor) -> None:
+        """Remember that the tensor's memory changes after the entries logged so far."""
+        self.writes.append(Write(len(self.entries), tensor, tensor.data))
+
+    def clear(self) -> None:
+        """Free all entries."""
+        self.entries.clear()
+        self.writes.clear()
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Run the body outside every active record: its results are constants for gradients."""
+    outer = records[:]
+    records.clear()
+    try:
+        yield
+    finally:
+        records[:] = outer
+
+
+def is_recording() -> bool:
+    """Return whether any record is active."""
+    return bool(records)
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """Return the tensors in nested tuples, lists and dictionaries, in order."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, tuple | list):
+        return [tensor for item in value for tensor in tensors_in(item)]
+    return []

@@ -1,0 +1,471 @@
+"""Activations and softmax."""
+
+from __future__ import annotations
+
+import math as numbers
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ..shape import Aval
+from ..tensor import Tensor
+from . import fast, logic, math, reduce
+from .cast import TensorLike, as_float, as_tensor, cast_to
+from .registry import Call, Composite, GradContext, Pointwise, op
+from .rules import normalize_axis, require_float, same
+
+Grads = tuple[Tensor | None, ...]
+
+
+def _float_rule(name: str) -> Any:
+    def infer(input: Aval, **_: Any) -> Aval:
+        require_float(name, "input", input)
+        return input
+
+    return infer
+
+
+def _relu_kernel(input: np.ndarray) -> np.ndarray:
+    return np.maximum(input, 0)
+
+
+def _relu_grad(ctx: GradContext) -> Grads:
+    return (math.mul(ctx.dout, cast_to(logic.greater(ctx.outputs[0], 0), ctx.dout.dtype)),)
+
+
+@op(
+    infer=same,
+    kernel=_relu_kernel,
+    grad=_relu_grad,
+    lowering=Pointwise(lambda b, x: b.call("maximum", x, 0)),
+    category="activation",
+    primitive="ReLU",
+    method=True,
+    fast=fast.unary(lambda a: np.maximum(a, 0)),
+)
+def relu(input: TensorLike) -> Call:
+    """Return ``max(input, 0)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+
+    Returns
+    -------
+    Tensor
+        Non-negative elements; NaN stays NaN.
+    """
+    return (as_tensor(input),), {}
+
+
+def _positive(x: Tensor) -> Tensor:
+    return logic.greater(x, 0)
+
+
+def _leaky_kernel(input: np.ndarray, alpha: float) -> np.ndarray:
+    return np.where(input > 0, input, input * input.dtype.type(alpha))
+
+
+def _leaky_grad(ctx: GradContext) -> Grads:
+    scaled = math.mul(ctx.dout, ctx.attrs["alpha"])
+    return (logic.select(_positive(ctx.inputs[0]), ctx.dout, scaled),)
+
+
+@op(
+    infer=_float_rule("leaky_relu"),
+    kernel=_leaky_kernel,
+    grad=_leaky_grad,
+    lowering=Pointwise(lambda b, x, alpha: b.select(x > 0, x, x * alpha)),
+    category="activation",
+    primitive="LeakyReLU",
+)
+def leaky_relu(input: TensorLike, alpha: float = 0.2) -> Call:
+    """Return ``input`` where positive, else ``alpha * input``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers are cast to float32.
+    alpha : float
+        Slope of the negative side.
+
+    Returns
+    -------
+    Tensor
+        The shape of the input.
+    """
+    return (as_float(input),), {"alpha": float(alpha)}
+
+
+def _elu_kernel(input: np.ndarray, alpha: float) -> np.ndarray:
+    low = np.expm1(np.minimum(input, 0)) * input.dtype.type(alpha)
+    return np.where(input > 0, input, low)
+
+
+def _elu_grad(ctx: GradContext) -> Grads:
+    slope = math.add(ctx.outputs[0], ctx.attrs["alpha"])
+    return (logic.select(_positive(ctx.inputs[0]), ctx.dout, math.mul(ctx.dout, slope)),)
+
+
+@op(
+    infer=_float_rule("elu"),
+    kernel=_elu_kernel,
+    grad=_elu_grad,
+    lowering=Pointwise(
+        lambda b, x, alpha: b.select(x > 0, x, b.call("expm1", b.call("minimum", x, 0)) * alpha)
+    ),
+    category="activation",
+    primitive="Elu",
+)
+def elu(input_x: TensorLike, alpha: float = 1.0) -> Call:
+    """Return ``input`` where positive, else ``alpha * (exp(input) - 1)``.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        Any shape; integers are cast to float32.
+    alpha : float
+        Limit of the negative side.
+
+    Returns
+    -------
+    Tensor
+        The shape of the input.
+    """
+    return (as_float(input_x),), {"alpha": float(alpha)}
+
+
+def _silu_kernel(input: np.ndarray) -> np.ndarray:
+    return input * special.expit(input)
+
+
+def _silu_grad(ctx: GradContext) -> Grads:
+    x = ctx.inputs[0]
+    s = math.sigmoid(x)
+    slope = math.mul(s, math.add(math.mul(x, math.sub(1.0, s)), 1.0))
+    return (math.mul(ctx.dout, slope),)
+
+
+@op(
+    infer=_float_rule("silu"),
+    kernel=_silu_kernel,
+    grad=_silu_grad,
+    lowering=Pointwise(lambda b, x: x * b.call("sigmoid", x)),
+    category="activation",
+    primitive="SiLU",
+)
+def silu(input: TensorLike) -> Call:
+    """Return ``input * sigmoid(input)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers are cast to float32.
+
+    Returns
+    -------
+    Tensor
+        The shape of the input.
+    """
+    return (as_float(input),), {}
+
+
+def _softplus_kernel(input: np.ndarray) -> np.ndarray:
+    return np.logaddexp(input, input.dtype.type(0))
+
+
+def _softplus_expr(b: Any, x: Any) -> Any:
+    return b.call("maximum", x, 0) + b.call("log1p", b.call("exp", -b.call("abs", x)))
+
+
+def _softplus_grad(ctx: GradContext) -> Grads:
+    return (math.mul(ctx.dout, math.sigmoid(ctx.inputs[0])),)
+
+
+@op(
+    infer=_float_rule("softplus"),
+    kernel=_softplus_kernel,
+    grad=_softplus_grad,
+    lowering=Pointwise(_softplus_expr),
+    category="activation",
+    primitive="Softplus",
+)
+def softplus(input: TensorLike) -> Call:
+    """Return ``log(1 + exp(input))``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers are cast to float32.
+
+    Returns
+    -------
+    Tensor
+        Positive elements.
+    """
+    return (as_float(input),), {}
+
+
+def _hardtanh_grad(ctx: GradContext) -> Grads:
+    x = ctx.inputs[0]
+    inside = logic.logical_and(
+        logic.greater(x, ctx.attrs["min_val"]), logic.less(x, ctx.attrs["max_val"])
+    )
+    return (math.mul(ctx.dout, cast_to(inside, ctx.dout.dtype)),)
+
+
+@op(
+    infer=_float_rule("hardtanh"),
+    kernel=lambda input, min_val, max_val: np.clip(input, min_val, max_val),
+    grad=_hardtanh_grad,
+    lowering=Pointwise(
+        lambda b, x, min_val, max_val: b.call("minimum", b.call("maximum", x, min_val), max_val)
+    ),
+    category="activation",
+)
+def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> Call:
+    """Limit the elements to ``min_val..max_val``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers are cast to float32.
+    min_val, max_val : float
+        The limits.
+
+    Returns
+    -------
+    Tensor
+        The shape of the input.
+    """
+    return (as_float(input),), {"min_val": float(min_val), "max_val": float(max_val)}
+
+
+_ROOT_HALF = numbers.sqrt(0.5)
+_TANH_SCALE = numbers.sqrt(2.0 / numbers.pi)
+_CUBIC = 0.044715  # Hendrycks and Gimpel, Gaussian Error Linear Units, 2016
+
+
+def _gelu_kernel(input: np.ndarray, approximate: str) -> np.ndarray:
+    one, half = input.dtype.type(1), input.dtype.type(0.5)
+    if approximate == "none":
+        inner = special.erf(input * input.dtype.type(_ROOT_HALF)).astype(input.dtype, copy=False)
+    else:
+        cubic = input.dtype.type(_CUBIC) * input * input * input
+        inner = np.tanh(input.dtype.type(_TANH_SCALE) * (input + cubic))
+    return half * input * (one + inner)
+
+
+def _gelu_inner(x: Tensor, approximate: str) -> Tensor:
+    if approximate == "none":
+        return math.erf(math.mul(x, _ROOT_HALF))
+    cubic = math.mul(math.mul(x, math.square(x)), _CUBIC)
+    return math.tanh(math.mul(math.add(x, cubic), _TANH_SCALE))
+
+
+def _expand_gelu(input: Tensor, approximate: str) -> Tensor:
+    inner = _gelu_inner(input, approximate)
+    return math.mul(math.mul(input, 0.5), math.add(inner, 1.0))
+
+
+def _gelu_grad(ctx: GradContext) -> Grads:
+    x, approximate = ctx.inputs[0], ctx.attrs["approximate"]
+    inner = _gelu_inner(x, approximate)
+    if approximate == "none":
+        density = math.exp(math.mul(math.square(x), -0.5))
+        slope = math.mul(math.mul(x, density), 1.0 / numbers.sqrt(2.0 * numbers.pi))
+    else:
+        rise = math.add(math.mul(math.square(x), 3.0 * _CUBIC), 1.0)
+        steep = math.mul(math.sub(1.0, math.square(inner)), math.mul(rise, _TANH_SCALE))
+        slope = math.mul(math.mul(x, 0.5), steep)
+    whole = math.add(math.mul(math.add(inner, 1.0), 0.5), slope)
+    return (math.mul(ctx.dout, whole),)
+
+
+@op(
+    infer=_float_rule("gelu"),
+    kernel=_gelu_kernel,
+    grad=_gelu_grad,
+    lowering=Composite(_expand_gelu),
+    category="activation",
+    primitive="GeLU",
+)
+def gelu(input: TensorLike, approximate: str = "none") -> Call:
+    """Return ``input`` times the normal distribution function of it.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers are cast to float32.
+    approximate : str
+        ``"none"`` uses erf, ``"tanh"`` the approximation by tanh.
+
+    Returns
+    -------
+    Tensor
+        The shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If ``approximate`` is another word.
+
+    References
+    ----------
+    Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+    """
+    if approximate not in {"none", "tanh"}:
+        raise ValueError(f"gelu: approximate must be 'none' or 'tanh', it is {approximate!r}.")
+    return (as_float(input),), {"approximate": approximate}
+
+
+# ---- softmax ---------------------------------------------------------------------------------
+
+
+def _softmax_rule(name: str) -> Any:
+    def infer(input: Aval, axis: int) -> Aval:
+        require_float(name, "input", input)
+        normalize_axis(name, axis, input.ndim)
+        return input
+
+    return infer
+
+
+def _softmax_kernel(input: np.ndarray, axis: int) -> np.ndarray:
+    shifted = np.exp(input - np.max(input, axis, keepdims=True))
+    shifted /= np.add.reduce(shifted, axis, keepdims=True)
+    return shifted
+
+
+def _expand_softmax(input: Tensor, axis: int) -> Tensor:
+    powers = math.exp(math.sub(input, reduce.amax(input, axis, keepdims=True)))
+    return math.div(powers, reduce.sum(powers, axis, keepdims=True))
+
+
+def _softmax_grad(ctx: GradContext) -> Grads:
+    return (softmax_grad(ctx.dout, ctx.outputs[0], ctx.attrs["axis"]),)
+
+
+@op(
+    infer=_softmax_rule("softmax"),
+    kernel=_softmax_kernel,
+    grad=_softmax_grad,
+    lowering=Composite(_expand_softmax),
+    category="activation",
+    primitive="Softmax",
+    inputs=("input",),
+    method=True,
+)
+def softmax(input: TensorLike, axis: int = -1) -> Call:
+    """Return exponentials along an axis, scaled to sum to one.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape with at least one axis; integers are cast to float32.
+    axis : int
+        The axis that sums to one.
+
+    Returns
+    -------
+    Tensor
+        The shape of the input.
+    """
+    tensor = as_float(input)
+    return (tensor,), {"axis": normalize_axis("softmax", axis, len(tensor.shape))}
+
+
+def _expand_softmax_grad(dout: Tensor, output: Tensor, axis: int) -> Tensor:
+    weighted = math.mul(dout, output)
+    mean = reduce.sum(weighted, axis, keepdims=True)
+    return math.sub(weighted, math.mul(output, mean))
+
+
+def _softmax_grad_kernel(dout: np.ndarray, output: np.ndarray, axis: int) -> np.ndarray:
+    weighted = dout * output
+    return weighted - output * np.add.reduce(weighted, axis, keepdims=True)
+
+
+def _softmax_grad_grad(ctx: GradContext) -> Grads:
+    dout, out = ctx.inputs
+    axis, second = ctx.attrs["axis"], ctx.dout
+    first = softmax_grad(second, out, axis)
+    dot = reduce.sum(math.mul(dout, out), axis, keepdims=True)
+    pull = reduce.sum(math.mul(second, out), axis, keepdims=True)
+    rest = math.sub(math.mul(second, math.sub(dout, dot)), math.mul(dout, pull))
+    return first, rest
+
+
+@op(
+    infer=lambda dout, output, axis: output,
+    kernel=_softmax_grad_kernel,
+    grad=_softmax_grad_grad,
+    lowering=Composite(_expand_softmax_grad),
+    category="gradient",
+    inputs=("dout", "output"),
+)
+def softmax_grad(dout: TensorLike, output: TensorLike, axis: int) -> Call:
+    """Return softmax's gradient to its input.
+
+    Parameters
+    ----------
+    dout : Tensor
+        Gradient of the output.
+    output : Tensor
+        Softmax's output.
+    axis : int
+        The axis that sums to one.
+
+    Returns
+    -------
+    Tensor
+        The shape of the output.
+    """
+    return (dout, output), {"axis": axis}
+
+
+def _log_softmax_kernel(input: np.ndarray, axis: int) -> np.ndarray:
+    shifted = input - np.max(input, axis, keepdims=True)
+    return shifted - np.log(np.add.reduce(np.exp(shifted), axis, keepdims=True))
+
+
+def _expand_log_softmax(input: Tensor, axis: int) -> Tensor:
+    shifted = math.sub(input, reduce.amax(input, axis, keepdims=True))
+    total = reduce.sum(math.exp(shifted), axis, keepdims=True)
+    return math.sub(shifted, math.log(total))
+
+
+def _log_softmax_grad(ctx: GradContext) -> Grads:
+    axis = ctx.attrs["axis"]
+    total = reduce.sum(ctx.dout, axis, keepdims=True)
+    return (math.sub(ctx.dout, math.mul(math.exp(ctx.outputs[0]), total)),)
+
+
+@op(
+    infer=_softmax_rule("log_softmax"),
+    kernel=_log_softmax_kernel,
+    grad=_log_softmax_grad,
+    lowering=Composite(_expand_log_softmax),
+    category="activation",
+    primitive="LogSoftmax",
+    inputs=("logits",),
+)
+def log_softmax(logits: TensorLike, axis: int = -1) -> Call:
+    """Return the logarithm of softmax, exact also where softmax vanishes.
+
+    Parameters
+    ----------
+    logits : Tensor
+        Any shape with at least one axis; integers are cast to float32.
+    axis : int
+        The axis that sums to one.
+
+    Returns
+    -------
+    Tensor
+        The shape of the input.
+    """
+    tensor = as_float(logits)
+    return (tensor,), {"axis": normalize_axis("log_softmax", axis, len(tensor.shape))}

@@ -1,0 +1,731 @@
+"""Making, arranging and joining arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtype import DType, dtype_of, float32, promote
+from ..shape import Aval, Dim, Shape, ShapeError, SymDim, element_count, shape_text
+from ..tensor import Tensor
+from . import reduce, slicing
+from .cast import TensorLike, as_tensor, cast_to
+from .registry import Call, Composite, GradContext, Host, Pointwise, View, op
+from .rules import normalize_axes, normalize_axis, product, require_same_dtype, same
+from .unbroadcast import sum_to
+
+Grads = tuple[Tensor | None, ...]
+
+
+# ---- copies and constants --------------------------------------------------------------------
+
+
+@op(
+    infer=same,
+    kernel=np.copy,
+    grad=lambda ctx: (ctx.dout,),
+    lowering=Pointwise(lambda b, input: input),
+    category="array",
+    primitive="Identity",
+)
+def identity(input: TensorLike) -> Call:
+    """Return the same values.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape and dtype.
+
+    Returns
+    -------
+    Tensor
+        A copy.
+    """
+    return (as_tensor(input),), {}
+
+
+@op(
+    infer=same,
+    kernel=lambda input: input,
+    lowering=Pointwise(lambda b, input: input),
+    category="array",
+)
+def stop_gradient(input: TensorLike) -> Call:
+    """Return the same values, through which no gradient flows back.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape and dtype.
+
+    Returns
+    -------
+    Tensor
+        The values, sharing memory.
+    """
+    return (as_tensor(input),), {}
+
+
+def _like(fill: int) -> Pointwise:
+    return Pointwise(lambda b, input, dtype: b.const(fill, dtype.numpy if dtype else input.dtype))
+
+
+def _like_rule(input: Aval, dtype: DType | None) -> Aval:
+    return Aval(input.shape, dtype or input.dtype)
+
+
+@op(
+    infer=_like_rule,
+    kernel=lambda input, dtype: np.zeros(input.shape, dtype.numpy if dtype else input.dtype),
+    lowering=_like(0),
+    category="array",
+)
+def zeros_like(input: TensorLike, dtype: Any = None) -> Call:
+    """Return zeros in the shape of ``input``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Gives the shape.
+    dtype : DType, optional
+        Element type; by default the input's.
+
+    Returns
+    -------
+    Tensor
+        Zeros.
+    """
+    return (as_tensor(input),), {"dtype": None if dtype is None else dtype_of(dtype)}
+
+
+@op(
+    infer=_like_rule,
+    kernel=lambda input, dtype: np.ones(input.shape, dtype.numpy if dtype else input.dtype),
+    lowering=_like(1),
+    category="array",
+)
+def ones_like(input: TensorLike, dtype: Any = None) -> Call:
+    """Return ones in the shape of ``input``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Gives the shape.
+    dtype : DType, optional
+        Element type; by default the input's.
+
+    Returns
+    -------
+    Tensor
+        Ones.
+    """
+    return (as_tensor(input),), {"dtype": None if dtype is None else dtype_of(dtype)}
+
+
+def as_shape(size: Any) -> Shape:
+    """Return a size or sequence of sizes as a tuple of dims."""
+    if isinstance(size, int | SymDim):
+        return (size,)
+    return tuple(dim if isinstance(dim, SymDim) else int(dim) for dim in size)
+
+
+@op(
+    infer=lambda size, fill_value, dtype: Aval(size, dtype),
+    kernel=lambda size, fill_value, dtype: np.full(size, fill_value, dtype.numpy),
+    lowering=Pointwise(lambda b, size, fill_value, dtype: b.const(fill_value, dtype.numpy)),
+    category="array",
+    inputs=(),
+    primitive="FillV2",
+)
+def full(size: Any, fill_value: float, dtype: Any = None) -> Call:
+    """Return a tensor filled with one number.
+
+    Parameters
+    ----------
+    size : int or sequence of int
+        Shape.
+    fill_value : number
+        The number.
+    dtype : DType, optional
+        Element type; by default the number's (``Float32`` or ``Int64``).
+
+    Returns
+    -------
+    Tensor
+        The filled tensor.
+    """
+    kind = dtype_of(type(fill_value)) if dtype is None else dtype_of(dtype)
+    return (), {"size": as_shape(size), "fill_value": fill_value, "dtype": kind}
+
+
+def zeros(size: Any, dtype: Any = float32) -> Tensor:
+    """Return zeros of a shape and dtype (``Float32`` by default)."""
+    return full(size, 0, dtype or float32)
+
+
+def ones(size: Any, dtype: Any = float32) -> Tensor:
+    """Return ones of a shape and dtype (``Float32`` by default)."""
+    return full(size, 1, dtype or float32)
+
+
+def _arange_rule(start: float, end: float, step: float, dtype: DType) -> Aval:
+    return Aval((len(np.arange(start, end, step)),), dtype)
+
+
+@op(
+    infer=_arange_rule,
+    kernel=lambda start, end, step, dtype: np.arange(start, end, step).astype(dtype.numpy),
+    lowering=Host("numbers counted up are made once, in NumPy"),
+    category="array",
+    inputs=(),
+    primitive="Range",
+)
+def arange(start: float = 0, end: float | None = None, step: float = 1, dtype: Any = None) -> Call:
+    """Return evenly spaced numbers from ``start`` up to, not including, ``end``.
+
+    Parameters
+    ----------
+    start, end, step : number
+        One number alone is the end.
+    dtype : DType, optional
+        Element type; by default ``Int64``, or ``Float32`` if a number is a float.
+
+    Returns
+    -------
+    Tensor
+        One axis.
+
+    Raises
+    ------
+    ValueError
+        If ``step`` is zero.
+    """
+    if step == 0:
+        raise ValueError("arange: step must not be zero.")
+    if end is None:
+        start, end = 0, start
+    if dtype is None:
+        dtype = float32 if any(isinstance(n, float) for n in (start, end, step)) else "int64"
+    return (), {"start": start, "end": end, "step": step, "dtype": dtype_of(dtype)}
+
+
+# ---- views -----------------------------------------------------------------------------------
+
+
+def _reshape_rule(input: Aval, shape: Shape) -> Aval:
+    if element_count(input.shape) != element_count(shape):
+        raise ShapeError(
+            f"reshape: input {shape_text(input.shape)} has {element_count(input.shape)} elements,"
+            f" shape {shape_text(shape)} takes {element_count(shape)}; they must be equal."
+        )
+    return Aval(shape, input.dtype)
+
+
+def _resolve(input: Shape, shape: Shape) -> Shape:
+    """Return ``shape`` with its one -1 put in as what is left over."""
+    holes = [axis for axis, size in enumerate(shape) if size == -1]
+    if not holes:
+        return shape
+    known = product([size for size in shape if size != -1])
+    total = element_count(input)
+    fits = len(holes) == 1 and known != 0
+    rest: Dim = total // known if fits else 0
+    if not fits or rest * known != total:
+        raise ShapeError(
+            f"reshape: input {shape_text(input)} does not fit shape {shape_text(shape)};"
+            " one size may be -1 and the others must divide the number of elements."
+        )
+    return tuple(rest if size == -1 else size for size in shape)
+
+
+def _reshape_grad(ctx: GradContext) -> Grads:
+    return (reshape(ctx.dout, ctx.inputs[0].shape),)
+
+
+@op(
+    infer=_reshape_rule,
+    kernel=lambda input, shape: input.reshape(shape),
+    grad=_reshape_grad,
+    lowering=View(),
+    category="array",
+)
+def reshape(input: TensorLike, shape: Any) -> Call:
+    """Arrange the elements in another shape.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    shape : tuple of int
+        The new shape; one size may be -1 and is worked out.
+
+    Returns
+    -------
+    Tensor
+        The same elements in the same order.
+
+    Raises
+    ------
+    ValueError
+        If the number of elements differs.
+    """
+    tensor = as_tensor(input)
+    return (tensor,), {"shape": _resolve(tensor.shape, as_shape(shape))}
+
+
+def _transpose_rule(input: Aval, axes: tuple[int, ...]) -> Aval:
+    if sorted(axes) != list(range(input.ndim)):
+        raise ShapeError(
+            f"transpose: axes {axes} must name each of the {input.ndim} axes of input"
+            f" {shape_text(input.shape)} once."
+        )
+    return Aval(tuple(input.shape[axis] for axis in axes), input.dtype)
+
+
+def _transpose_grad(ctx: GradContext) -> Grads:
+    axes = ctx.attrs["axes"]
+    return (transpose(ctx.dout, tuple(axes.index(axis) for axis in range(len(axes)))),)
+
+
+@op(
+    infer=_transpose_rule,
+    kernel=lambda input, axes: input.transpose(axes),
+    grad=_transpose_grad,
+    lowering=View(),
+    category="array",
+    inputs=("input",),
+)
+def transpose(input: TensorLike, axes: Sequence[int]) -> Call:
+    """Put the axes in another order.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    axes : tuple of int
+        For each axis of the result the axis of ``input``.
+
+    Returns
+    -------
+    Tensor
+        A view with its axes permuted.
+    """
+    tensor = as_tensor(input)
+    order = tuple(normalize_axis("transpose", int(a), len(tensor.shape)) for a in axes)
+    return (tensor,), {"axes": order}
+
+
+def permute(input: Tensor, axis: Sequence[int]) -> Tensor:
+    """Put the axes in another order: ``transpose`` by MindSpore's other name."""
+    return transpose(input, tuple(axis))
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Exchange two axes."""
+    axes = list(range(len(input.shape)))
+    a = normalize_axis("swapaxes", axis0, len(axes))
+    b = normalize_axis("swapaxes", axis1, len(axes))
+    axes[a], axes[b] = axes[b], axes[a]
+    return transpose(input, tuple(axes))
+
+
+def _broadcast_rule(input: Aval, shape: Shape) -> Aval:
+    lead = len(shape) - input.ndim
+    fits = lead >= 0 and all(
+        size in (1, want) for size, want in zip(input.shape, shape[lead:], strict=True)
+    )
+    if not fits:
+        raise ShapeError(
+            f"broadcast_to: input {shape_text(input.shape)} does not broadcast to"
+            f" {shape_text(shape)}; sizes on an axis must be equal or 1 in the input."
+        )
+    return Aval(shape, input.dtype)
+
+
+def _broadcast_grad(ctx: GradContext) -> Grads:
+    return (sum_to(ctx.dout, ctx.inputs[0].shape),)
+
+
+@op(
+    infer=_broadcast_rule,
+    kernel=lambda input, shape: np.broadcast_to(input, shape),
+    grad=_broadcast_grad,
+    lowering=View(),
+    category="array",
+    method=True,
+)
+def broadcast_to(input: TensorLike, shape: Any) -> Call:
+    """Repeat axes of size 1 to a larger shape, without a copy.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    shape : tuple of int
+        The larger shape; -1 keeps a size.
+
+    Returns
+    -------
+    Tensor
+        A view.
+    """
+    tensor = as_tensor(input)
+    sizes = as_shape(shape)
+    lead = len(sizes) - len(tensor.shape)
+    sizes = tuple(
+        tensor.shape[axis - lead] if size == -1 and axis >= lead else size
+        for axis, size in enumerate(sizes)
+    )
+    return (tensor,), {"shape": sizes}
+
+
+def _expand_rule(input: Aval, axis: int) -> Aval:
+    at = normalize_axis("expand_dims", axis, input.ndim + 1)
+    return Aval((*input.shape[:at], 1, *input.shape[at:]), input.dtype)
+
+
+def _expand_grad(ctx: GradContext) -> Grads:
+    return (squeeze(ctx.dout, ctx.attrs["axis"]),)
+
+
+@op(
+    infer=_expand_rule,
+    kernel=lambda input, axis: np.expand_dims(input, axis),
+    grad=_expand_grad,
+    lowering=View(),
+    category="array",
+    inputs=("input",),
+    method=True,
+)
+def expand_dims(input: TensorLike, axis: int) -> Call:
+    """Put in an axis of size 1.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    axis : int
+        Where the new axis stands in the result.
+
+    Returns
+    -------
+    Tensor
+        A view with one axis more.
+    """
+    tensor = as_tensor(input)
+    return (tensor,), {"axis": normalize_axis("expand_dims", axis, len(tensor.shape) + 1)}
+
+
+def _squeeze_rule(input: Aval, axis: tuple[int, ...]) -> Aval:
+    for item in axis:
+        if input.shape[item] != 1:
+            raise ShapeError(
+                f"squeeze: axis {item} of input {shape_text(input.shape)} has size"
+                f" {input.shape[item]}; only axes of size 1 can be taken away."
+            )
+    return Aval(tuple(s for a, s in enumerate(input.shape) if a not in axis), input.dtype)
+
+
+@op(
+    infer=_squeeze_rule,
+    kernel=lambda input, axis: np.squeeze(input, axis),
+    grad=_reshape_grad,
+    lowering=View(),
+    category="array",
+    method=True,
+)
+def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None) -> Call:
+    """Take away axes of size 1.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    axis : int or tuple of int, optional
+        Which axes; by default all of size 1.
+
+    Returns
+    -------
+    Tensor
+        A view with fewer axes.
+
+    Raises
+    ------
+    ValueError
+        If a named axis is not of size 1.
+    """
+    tensor = as_tensor(input)
+    shape = tensor.shape
+    if axis is None:
+        return (tensor,), {"axis": tuple(a for a, size in enumerate(shape) if size == 1)}
+    return (tensor,), {"axis": normalize_axes("squeeze", axis, len(shape))}
+
+
+def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
+    """Join the axes from ``start_dim`` to ``end_dim`` into one.
+
+    Raises
+    ------
+    ValueError
+        If ``order`` is not ``"C"`` or ``"F"``.
+    """
+    if order not in {"C", "F"}:
+        raise ValueError(f"flatten: order must be 'C' or 'F', it is {order!r}.")
+    if order == "F":
+        input = transpose(input, tuple(range(len(input.shape)))[::-1])
+    shape = input.shape
+    if not shape:
+        return reshape(input, (1,))
+    first = normalize_axis("flatten", start_dim, max(len(shape), 2))
+    last = normalize_axis("flatten", end_dim, len(shape))
+    if first >= len(shape):
+        return reshape(input, (*shape, 1))
+    joined = product(shape[first : last + 1])
+    return reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
+
+
+# ---- joining and repeating -------------------------------------------------------------------
+
+
+def _concat_rule(*tensors: Aval, axis: int) -> Aval:
+    first = tensors[0]
+    at = normalize_axis("concat", axis, first.ndim)
+    total: Dim = 0
+    for number, aval in enumerate(tensors):
+        require_same_dtype("concat", **{"tensors[0]": first, f"tensors[{number}]": aval})
+        if aval.ndim != first.ndim or any(
+            a != b for i, (a, b) in enumerate(zip(aval.shape, first.shape, strict=True)) if i != at
+        ):
+            raise ShapeError(
+                f"concat: tensors[0] {shape_text(first.shape)} and tensors[{number}]"
+                f" {shape_text(aval.shape)} may differ on axis {at} only."
+            )
+        total = total + aval.shape[at]
+    return Aval((*first.shape[:at], total, *first.shape[at + 1 :]), first.dtype)
+
+
+def _concat_grad(ctx: GradContext) -> Grads:
+    axis = ctx.attrs["axis"]
+    start: Dim = 0
+    grads: list[Tensor | None] = []
+    for tensor, need in zip(ctx.inputs, ctx.needs, strict=True):
+        end = start + tensor.shape[axis]
+        grads.append(slicing.narrow(ctx.dout, axis, start, end) if need else None)
+        start = end
+    return tuple(grads)
+
+
+@op(
+    infer=_concat_rule,
+    kernel=lambda *tensors, axis: np.concatenate(tensors, axis),
+    grad=_concat_grad,
+    lowering=Host("joins arrays in memory"),
+    category="array",
+    inputs=("tensors",),
+    variadic=True,
+)
+def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Call:
+    """Join tensors along an axis.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Equal shapes but for ``axis``; the dtypes promote.
+    axis : int
+        The axis along which they follow each other.
+
+    Returns
+    -------
+    Tensor
+        All elements.
+
+    Raises
+    ------
+    ValueError
+        If there are no tensors or their shapes differ elsewhere.
+    """
+    items = _same_dtype("concat", tensors)
+    return items, {"axis": normalize_axis("concat", axis, len(items[0].shape))}
+
+
+cat = concat
+
+
+def _same_dtype(name: str, tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]:
+    items = [as_tensor(item) for item in tensors]
+    if not items:
+        raise ValueError(f"{name}: tensors is empty; give at least one tensor.")
+    dtype = items[0].dtype
+    for item in items[1:]:
+        dtype = promote(dtype, item.dtype)
+    return tuple(cast_to(item, dtype) for item in items)
+
+
+def _stack_rule(*tensors: Aval, axis: int) -> Aval:
+    for number, aval in enumerate(tensors):
+        require_same_dtype("stack", **{"tensors[0]": tensors[0], f"tensors[{number}]": aval})
+        if aval.shape != tensors[0].shape:
+            raise ShapeError(
+                f"stack: tensors[0] {shape_text(tensors[0].shape)} and tensors[{number}]"
+                f" {shape_text(aval.shape)} must have equal shapes."
+            )
+    shape = tensors[0].shape
+    at = normalize_axis("stack", axis, len(shape) + 1)
+    return Aval((*shape[:at], len(tensors), *shape[at:]), tensors[0].dtype)
+
+
+def _stack_grad(ctx: GradContext) -> Grads:
+    axis = ctx.attrs["axis"]
+    return tuple(
+        squeeze(slicing.narrow(ctx.dout, axis, i, i + 1), axis) if need else None
+        for i, need in enumerate(ctx.needs)
+    )
+
+
+@op(
+    infer=_stack_rule,
+    kernel=lambda *tensors, axis: np.stack(tensors, axis),
+    grad=_stack_grad,
+    lowering=Composite(
+        lambda *tensors, axis: concat([expand_dims(item, axis) for item in tensors], axis)
+    ),
+    category="array",
+    inputs=("tensors",),
+    variadic=True,
+)
+def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Call:
+    """Join tensors of one shape along a new axis.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Equal shapes; the dtypes promote.
+    axis : int
+        Where the new axis stands in the result.
+
+    Returns
+    -------
+    Tensor
+        One axis more than each input.
+    """
+    items = _same_dtype("stack", tensors)
+    return items, {"axis": normalize_axis("stack", axis, len(items[0].shape) + 1)}
+
+
+def _tile_rule(input: Aval, dims: tuple[int, ...]) -> Aval:
+    ndim = max(input.ndim, len(dims))
+    shape = (1,) * (ndim - input.ndim) + input.shape
+    times = (1,) * (ndim - len(dims)) + dims
+    return Aval(tuple(s * t for s, t in zip(shape, times, strict=True)), input.dtype)
+
+
+def _tile_grad(ctx: GradContext) -> Grads:
+    x, dims = ctx.inputs[0], ctx.attrs["dims"]
+    ndim = max(len(x.shape), len(dims))
+    shape = (1,) * (ndim - len(x.shape)) + tuple(x.shape)
+    times = (1,) * (ndim - len(dims)) + dims
+    pairs = tuple(part for pair in zip(times, shape, strict=True) for part in pair)
+    summed = reduce.sum(reshape(ctx.dout, pairs), tuple(range(0, 2 * ndim, 2)))
+    return (reshape(summed, x.shape),)
+
+
+@op(
+    infer=_tile_rule,
+    kernel=lambda input, dims: np.tile(input, dims),
+    grad=_tile_grad,
+    lowering=Host("copies the array several times"),
+    category="array",
+    inputs=("input",),
+    method=True,
+)
+def tile(input: TensorLike, dims: Sequence[int]) -> Call:
+    """Repeat the whole tensor along each axis.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    dims : tuple of int
+        How often along each axis, counted from the last.
+
+    Returns
+    -------
+    Tensor
+        The repeated elements.
+    """
+    times = (dims,) if isinstance(dims, int) else tuple(int(n) for n in dims)
+    return (as_tensor(input),), {"dims": times}
+
+
+def _pad_rule(input: Aval, padding: tuple[tuple[int, int], ...], value: float) -> Aval:
+    if len(padding) != input.ndim:
+        raise ShapeError(
+            f"pad: padding names {len(padding)} axes, input {shape_text(input.shape)} has"
+            f" {input.ndim}."
+        )
+    sizes = tuple(s + (a + b) for s, (a, b) in zip(input.shape, padding, strict=True))
+    return Aval(sizes, input.dtype)
+
+
+def _pad_grad(ctx: GradContext) -> Grads:
+    dout = ctx.dout
+    for axis, (before, _) in enumerate(ctx.attrs["padding"]):
+        size = ctx.inputs[0].shape[axis]
+        dout = slicing.narrow(dout, axis, before, before + size)
+    return (dout,)
+
+
+@op(
+    infer=_pad_rule,
+    kernel=lambda input, padding, value: np.pad(input, padding, constant_values=value),
+    grad=_pad_grad,
+    lowering=Host("copies the array into a larger one"),
+    category="array",
+    inputs=("input",),
+    primitive="PadV3",
+)
+def pad(
+    input: TensorLike, padding: Sequence[Any], mode: str = "constant", value: float = 0
+) -> Call:
+    """Put a constant around the elements.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    padding : sequence of int, or of pairs
+        Numbers before and after, beginning with the last axis, as ``(left, right, top, bottom)``;
+        or one pair for each axis, beginning with the first.
+    mode : str
+        ``"constant"``.
+    value : number
+        The constant.
+
+    Returns
+    -------
+    Tensor
+        The larger tensor.
+
+    Raises
+    ------
+    ValueError
+        If the mode is another or the padding does not fit the axes.
+    """
+    if mode != "constant":
+        raise ValueError(f"pad: mode must be 'constant', it is {mode!r}.")
+    tensor = as_tensor(input)
+    return (tensor,), {"padding": _pad_pairs(padding, len(tensor.shape)), "value": value}
+
+
+def _pad_pairs(padding: Sequence[Any], ndim: int) -> tuple[tuple[int, int], ...]:
+    items = list(padding)
+    if items and not isinstance(items[0], int):
+        return tuple((int(a), int(b)) for a, b in items)
+    if len(items) % 2 or len(items) > 2 * ndim:
+        raise ShapeError(
+            f"pad: padding {items} must hold two numbers for each of up to {ndim} axes."
+        )
+    pairs = [(items[i], items[i + 1]) for i in range(0, len(items), 2)]
+    return ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))
