@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 import numpy as np
 
-from ..tensor import Parameter, Tensor
-from .breakpoints import Breakpoints, Hit
-from .events import Event, Failed, Finished, NodeDone, Noted, Paused, Stop
-from .failures import describe_failure
+from ..tensor import Tensor
+from .backward import Backward
+from .breakpoints import Breakpoints, Direction
+from .events import Event, Failed, Noted, Stop
 from .graph import Edge, Graph, GraphError, Node, Source
-from .units import Feeds, NodeUnit, Unit, call_node, cell_of, fed, set_mode
+from .units import CellState, Feeds, NodeUnit, Unit, call_node, fed, set_mode
+from .walk import Walk
 from .wires import Wires
 
 DEFAULT_BUDGET = 1 << 30
+
+
+class Forward(Walk):
+    """The walk over a graph's units in topological order, keeping values on wires."""
+
+    direction: Direction = "forward"
+
+    def __init__(self, graph: Graph, feeds: Feeds, breakpoints: Breakpoints, wires: Wires) -> None:
+        super().__init__([NodeUnit(graph.nodes[id_]) for id_ in graph.order], breakpoints)
+        self.graph = graph
+        self.feeds = feeds
+        self.wires = wires
+        self.training = False
+        self.states: dict[str, CellState] = {}
+
+    def arriving(self, unit: Unit) -> Sequence[Edge]:
+        """The wires that enter the unit from outside."""
+        return unit.edges
+
+    def tensor(self, edge: Edge) -> Tensor:
+        """What its source gave."""
+        return self.wires.get(self.graph.source(edge))
+
+    def compute(self, unit: Unit) -> None:
+        """Run the unit on the values on its wires; a data node gives what was fed."""
+        for id_ in unit.nodes:
+            node = self.graph.nodes[id_]
+            set_mode(node, self.training)
+            self.states[id_] = CellState(node)
+        inputs = [self.tensor(edge) for edge in unit.edges]
+        for source, tensor in zip(unit.outputs, self._call(unit, inputs), strict=True):
+            self.wires.put(source, tensor)
+
+    def _call(self, unit: Unit, inputs: list[Tensor]) -> tuple[Tensor, ...]:
+        if isinstance(unit, NodeUnit) and unit.node.kind == "data":
+            return fed(unit.node, self.feeds) or call_node(unit.node, inputs)
+        return unit.run(inputs)
+
+    def results(self, unit: Unit) -> Mapping[str, str]:
+        """Port → shape and dtype, for the ports whose values are kept."""
+        sources = [source for source in unit.outputs if source in self.wires]
+        return {source.port: str(self.wires.get(source).aval) for source in sources}
+
+    def forget(self, stale: set[str]) -> None:
+        """Drop what these nodes gave, and put back the Cell statistics that they had found."""
+        for id_ in self.graph.sorted(stale & self.done):
+            self.states.pop(id_).restore()
+        self.done -= stale
+        self.wires.drop(Source(i, p) for i in stale for p in self.graph.nodes[i].outputs)
 
 
 class Execution:
@@ -27,13 +76,11 @@ class Execution:
     ----------
     graph : Graph
     feeds : mapping of node id to mapping of port to array
-        The batch, for the data nodes; a data node that is not fed is called.
+        The batch, for the data nodes; it stays pinned. A data node that is not fed is called.
     breakpoints : Breakpoints, optional
         Shared with other executions if their counts are to go on.
     training : bool
         Put the Cells in training mode.
-    step : int
-        The training step, which with the graph's seed and the node keys random numbers.
     budget_bytes : int
         Beyond this, the least recently used values on wires are spilled to a temporary file.
     """
@@ -45,25 +92,19 @@ class Execution:
         *,
         breakpoints: Breakpoints | None = None,
         training: bool = False,
-        step: int = 0,
         budget_bytes: int = DEFAULT_BUDGET,
     ) -> None:
         self.graph = graph
         self.feeds: Feeds = feeds or {}
         self.breakpoints = breakpoints or Breakpoints()
         self.training = training
-        self.step = step
         self.wires = Wires(budget_bytes)
-        self.times: dict[str, float] = {}
-        self.notes: list[Noted] = []
-        self.snapshots: dict[Edge, np.ndarray] = {}
-        self.failure: Failed | None = None
-        self.units: list[Unit] = [NodeUnit(graph.nodes[id_]) for id_ in graph.order]
-        self._at = 0
-        self._entered = 0
-        self._valid: set[str] = set()
-        self._walked_back: set[str] = set()
-        self._before: dict[str, _CellState] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._forward = Forward(self.graph, self.feeds, self.breakpoints, self.wires)
+        self._forward.training = self.training
+        self._backward: Backward | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -81,14 +122,48 @@ class Execution:
         self.wires.close()
 
     @property
+    def _walk(self) -> Walk:
+        return self._backward or self._forward
+
+    @property
+    def direction(self) -> Direction:
+        """Whether `advance` goes on forward or over gradients."""
+        return self._walk.direction
+
+    @property
     def next_unit(self) -> Unit | None:
         """What `advance` would run first, None at the end."""
-        return self.units[self._at] if self._at < len(self.units) else None
+        return self._walk.next_unit
 
     @property
     def finished(self) -> bool:
-        """Whether every node has run."""
+        """Whether every node has run (or, in the backward pass, given its gradients)."""
         return self.next_unit is None
+
+    @property
+    def back_steps(self) -> int:
+        """How many times `step_back` can go back."""
+        return self._forward.at + (self._backward.at if self._backward else 0)
+
+    @property
+    def failure(self) -> Failed | None:
+        """The error that the run stands on."""
+        return self._walk.failure
+
+    @property
+    def times(self) -> dict[str, float]:
+        """Node's (or group's) id → seconds of its last run in this direction."""
+        return self._walk.times
+
+    @property
+    def notes(self) -> list[Noted]:
+        """What breakpoints that do not stop have noted, in order."""
+        return [*self._forward.notes, *(self._backward.notes if self._backward else [])]
+
+    @property
+    def snapshots(self) -> dict[tuple[Edge, Direction], np.ndarray]:
+        """The last value that each snapshot breakpoint has copied."""
+        return {**self._forward.snapshots, **(self._backward.snapshots if self._backward else {})}
 
     def advance(self, stop: Stop = "breakpoint", *, until: str | None = None) -> Event:
         """Go on to the next stop and say what it is.
@@ -101,81 +176,106 @@ class Execution:
         until : str, optional
             Stop before this node as well.
         """
-        while (unit := self.next_unit) is not None:
-            replayed = unit.id in self._walked_back
-            if not replayed and self._valid.issuperset(unit.nodes):
-                self._leave()
-                continue
-            if until is not None and until in unit.nodes:
-                return Paused(unit.id, "reached")
-            paused = self._enter(unit, stop)
-            if paused is not None:
-                return paused
-            event = self._replay(unit) if replayed else self._run(unit)
-            if stop == "node" or isinstance(event, Failed):
-                return event
-        return Finished(sum(self.times.values()))
+        return self._walk.advance(stop, until)
 
     def run_to(self, node: str) -> Event:
         """Go on until this node is next; breakpoints before it stop too."""
-        self._known(node)
-        return self.advance("breakpoint", until=node)
+        return self.advance("breakpoint", until=self._known(node).id)
 
     def step_back(self) -> Event:
         """Walk to before the node that ran last; values are kept, nothing runs.
+
+        From the start of the backward pass this leads back into the forward pass.
 
         Raises
         ------
         GraphError
             At the start there is nothing to go back to.
         """
-        if self._at == 0:
-            raise GraphError("the run is at its start; there is no step to go back")
-        self._at -= 1
-        self._entered = 0
-        self.failure = None
-        unit = self.units[self._at]
-        self._walked_back.add(unit.id)
-        return Paused(unit.id, "reached")
+        if self._backward is not None and self._backward.at == 0:
+            self._backward = None
+        return self._walk.step_back()
 
     def rerun_from(self, node: str) -> None:
         """Forget what this node and all downstream of it gave; the next `advance` begins there."""
-        self._known(node)
-        stale = {node} | self.graph.descendants([node])
-        for unit in self.units:
+        stale = {self._known(node).id} | self.graph.descendants([node])
+        units = self._forward.units
+        for unit in units:
             if stale.intersection(unit.nodes):
                 stale.update(unit.nodes)
-        for id_ in stale & self._valid:
-            self._restore(id_)
-        self._valid -= stale
-        self.wires.drop(Source(i, p) for i in stale for p in self.graph.nodes[i].outputs)
-        first = next(at for at, unit in enumerate(self.units) if node in unit.nodes)
-        self._at = min(self._at, first)
-        self._entered = 0
-        self.failure = None
+        self._backward = None
+        self._forward.forget(stale)
+        self._forward.rewind(next(at for at, unit in enumerate(units) if node in unit.nodes))
 
-    def restart(self, feeds: Feeds | None = None, *, step: int | None = None) -> None:
+    def restart(self, feeds: Feeds | None = None) -> None:
         """Begin again, with a new batch or with the pinned one."""
         if feeds is not None:
             self.feeds = feeds
-        if step is not None:
-            self.step = step
         self.wires.clear()
-        self._valid.clear()
-        self._walked_back.clear()
-        self._before.clear()
-        self.times.clear()
-        self.failure = None
-        self._at = self._entered = 0
+        self._begin()
 
     def set_training(self, training: bool) -> None:
         """Switch between training and evaluation from the next node on."""
-        self.training = training
+        self.training = self._forward.training = training
+
+    def backward(self, loss: str | None = None) -> None:
+        """Turn to the gradients of a loss: `advance` then goes back over the graph node by node.
+
+        Parameters
+        ----------
+        loss : str, optional
+            The node whose only output is the loss; the graph's only node of kind `loss` if None.
+
+        Raises
+        ------
+        GraphError
+            There is no such node, it has not run, or its value is not one number.
+        """
+        node = self._loss_node(loss)
+        source = Source(node.id, node.outputs[0])
+        value = self.value(source)
+        if value.size != 1 or value.dtype.kind != "f":
+            raise GraphError(
+                f"{node.name}.{source.port} is {self.wires.get(source).aval}; gradients need a "
+                "loss that is one floating-point number, so reduce it with a mean or a sum",
+                [node.id],
+            )
+        self._backward = Backward(self.graph, source, self.training, self.breakpoints, self.wires)
+
+    def _loss_node(self, loss: str | None) -> Node:
+        if loss is not None:
+            return self._known(loss)
+        losses = self.graph.losses()
+        if len(losses) != 1:
+            names = ", ".join(node.name for node in losses) or "none"
+            raise GraphError(
+                f"gradients start at one loss node; the graph has {names}: say which, or add one"
+            )
+        return losses[0]
+
+    def gradient(self, where: Edge | Source) -> np.ndarray:
+        """The gradient over a wire (its consumer's part), or at a port (the sum of its wires').
+
+        Raises
+        ------
+        GraphError
+            The backward pass has not come there, or no gradient flows there.
+        """
+        return self._gradients().gradient(where).data
+
+    def parameter_gradients(self, node: str) -> dict[str, np.ndarray]:
+        """Parameter's name in the node's Cell → its gradient, as far as the backward pass went."""
+        return self._gradients().parameter_gradients(self._known(node))
+
+    def _gradients(self) -> Backward:
+        if self._backward is None:
+            raise GraphError("there are no gradients yet; run the graph and then its backward pass")
+        return self._backward
 
     def inputs(self, node: str) -> dict[str, np.ndarray]:
         """The values on the wires that enter a node, by port, as far as they are there."""
         edges = self._known(node).edges
-        return {e.port: self.value(e) for e in edges if self.graph.source(e) in self.wires}
+        return {edge.port: self.value(edge) for edge in edges if self.has_value(edge)}
 
     def value(self, where: Edge | Source) -> np.ndarray:
         """The value on a wire or at an output port.
@@ -191,10 +291,10 @@ class Execution:
         node = self._known(source.node)
         if source.port not in node.outputs:
             raise GraphError(f"{node.name} has no output {source.port}; it has {node.outputs}")
-        if source.node in self._valid:
+        if source.node in self._forward.done:
             raise GraphError(
                 f"{node.name}.{source.port} stayed inside a compiled group; set a breakpoint or "
-                "a probe on its wire and run again"
+                "a watch on its wire and run again"
             )
         raise GraphError(f"{node.name} has not run yet, so {source.port} has no value")
 
@@ -208,100 +308,3 @@ class Execution:
         if node is None:
             raise GraphError(f"the graph has no node {id_}")
         return node
-
-    def _enter(self, unit: Unit, stop: Stop) -> Paused | None:
-        """Let the values enter the unit one by one, and stop at the first breakpoint hit."""
-        while self._entered < len(unit.edges):
-            edge = unit.edges[self._entered]
-            self._entered += 1
-            hits = self.breakpoints.check(edge, self.value(edge))
-            stopping = self._note(hits)
-            if stopping is not None and stop != "end":
-                return Paused(
-                    unit.id,
-                    "breakpoint",
-                    edge,
-                    stopping.stats,
-                    stopping.breakpoint,
-                    stopping.count,
-                )
-        return None
-
-    def _note(self, hits: Iterable[Hit]) -> Hit | None:
-        """Log and snapshot where asked to; the first hit that wants to stop."""
-        stopping: Hit | None = None
-        for hit in hits:
-            if hit.breakpoint.action == "stop":
-                stopping = stopping or hit
-                continue
-            self.notes.append(Noted(hit.breakpoint, hit.count, hit.stats))
-            if hit.breakpoint.action == "snapshot":
-                self.snapshots[hit.breakpoint.edge] = self.value(hit.breakpoint.edge).copy()
-        return stopping
-
-    def _run(self, unit: Unit) -> Event:
-        inputs = {edge: self.wires.get(self.graph.source(edge)) for edge in unit.edges}
-        for id_ in unit.nodes:
-            self._keep_state(self.graph.nodes[id_])
-        started = time.perf_counter()
-        try:
-            results = self._results(unit, list(inputs.values()))
-        except Exception as error:
-            self.failure = describe_failure(unit, inputs, error)
-            return self.failure
-        self.times[unit.id] = time.perf_counter() - started
-        self.failure = None
-        for source, tensor in zip(unit.outputs, results, strict=True):
-            self.wires.put(source, tensor)
-        self._valid.update(unit.nodes)
-        self._leave()
-        return self._done(unit)
-
-    def _results(self, unit: Unit, inputs: list[Tensor]) -> tuple[Tensor, ...]:
-        if isinstance(unit, NodeUnit) and unit.node.kind == "data":
-            return fed(unit.node, self.feeds) or call_node(unit.node, inputs)
-        return unit.run(inputs)
-
-    def _replay(self, unit: Unit) -> Event:
-        self._walked_back.discard(unit.id)
-        self._leave()
-        return self._done(unit)
-
-    def _leave(self) -> None:
-        self._at += 1
-        self._entered = 0
-
-    def _done(self, unit: Unit) -> NodeDone:
-        outputs = {
-            source.port: str(self.wires.get(source).aval)
-            for source in unit.outputs
-            if source in self.wires
-        }
-        return NodeDone(unit.id, self.times[unit.id], outputs)
-
-    def _keep_state(self, node: Node) -> None:
-        """Note a Cell's statistics, which running it in training changes, for a later rerun."""
-        set_mode(node, self.training)
-        cell = cell_of(node)
-        if cell is not None and self.training:
-            self._before[node.id] = _CellState(
-                p for p in cell.get_parameters() if not p.requires_grad
-            )
-
-    def _restore(self, id_: str) -> None:
-        state = self._before.pop(id_, None)
-        if state is not None:
-            state.restore()
-
-
-class _CellState:
-    """Copies of a Cell's parameters that are not trained (running statistics)."""
-
-    def __init__(self, parameters: Iterable[Parameter]) -> None:
-        self.saved: Mapping[str, tuple[Parameter, np.ndarray]] = {
-            parameter.name: (parameter, parameter.data.copy()) for parameter in parameters
-        }
-
-    def restore(self) -> None:
-        for parameter, data in self.saved.values():
-            parameter.set_data(Tensor(data))

@@ -109,6 +109,20 @@ def set_mode(node: Node, training: bool) -> None:
         cell.set_train(training)
 
 
+class CellState:
+    """Copies of a node's parameters that running changes without training (running statistics)."""
+
+    def __init__(self, node: Node) -> None:
+        cell = cell_of(node)
+        parameters = cell.get_parameters() if cell is not None and cell.training else ()
+        self._saved = [(p, p.data.copy()) for p in parameters if not p.requires_grad]
+
+    def restore(self) -> None:
+        """Write the copies back."""
+        for parameter, data in self._saved:
+            parameter.set_data(from_numpy(data))
+
+
 def call_node(node: Node, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Call a node on its wired inputs under its origin; one tensor for each output port.
 

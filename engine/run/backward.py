@@ -1,0 +1,173 @@
+"""The gradients of a loss, node by node against the order of the forward pass.
+
+A node's part is computed when its turn comes: the node runs once more under a record, from the
+values on its wires and with the same random numbers, and the gradient rules of the recorded ops
+run backwards. So nothing is fused, a gradient is known on every wire, and a forward pass that is
+only looked at records nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .. import ops
+from ..autograd.record import Record, recording
+from ..ops.registry import Entry, GradContext
+from ..parameter import Parameter
+from ..tensor import Tensor, wrap
+from .breakpoints import Breakpoints, Direction
+from .graph import Edge, Graph, GraphError, Node, Source
+from .units import CellState, NodeUnit, Unit, call_node, cell_of, set_mode
+from .walk import Walk
+from .wires import Wires
+
+
+class Backward(Walk):
+    """The walk over the nodes that a loss depends on, from the loss to the data.
+
+    Gradients enter a node over the wires that leave it, so a gradient breakpoint is hit when the
+    consumer's contribution is about to be added up at the wire's source.
+    """
+
+    direction: Direction = "gradient"
+
+    def __init__(
+        self,
+        graph: Graph,
+        loss: Source,
+        training: bool,
+        breakpoints: Breakpoints,
+        wires: Wires,
+    ) -> None:
+        needed = graph.ancestors([loss.node]) | {loss.node}
+        order = [id_ for id_ in reversed(graph.order) if id_ in needed]
+        super().__init__([NodeUnit(graph.nodes[id_]) for id_ in order], breakpoints)
+        self.graph = graph
+        self.loss = loss
+        self.training = training
+        self.wires = wires
+        self.edges: dict[Edge, Tensor] = {}
+        self.parameters: dict[str, list[tuple[Parameter, Tensor]]] = {}
+
+    def arriving(self, unit: Unit) -> Sequence[Edge]:
+        """The wires out of the unit over which a gradient has come."""
+        readers = [edge for source in unit.outputs for edge in self.graph.readers[source]]
+        return [edge for edge in readers if edge in self.edges]
+
+    def tensor(self, edge: Edge) -> Tensor:
+        """The gradient that the wire's consumer gave."""
+        return self.edges[edge]
+
+    def compute(self, unit: Unit) -> None:
+        """Run the node's gradient rules; one without incoming gradients gives none."""
+        node = self.graph.nodes[unit.id]
+        douts = {source: dout for source in unit.outputs if (dout := self._sum(source)) is not None}
+        if not douts or (not node.edges and cell_of(node) is None):
+            return
+        inputs, outputs, entries = self._rerun(node)
+        gradients = _Gradients(entries, [*inputs.values()])
+        for source, tensor in zip(unit.outputs, outputs, strict=True):
+            if source in douts:
+                gradients.add(tensor, douts[source])
+        gradients.run()
+        for edge, tensor in inputs.items():
+            if (gradient := gradients.of(tensor)) is not None:
+                self.edges[edge] = gradient
+        self.parameters[node.id] = gradients.parameters()
+
+    def results(self, unit: Unit) -> Mapping[str, str]:
+        """Input port → shape and dtype of its gradient."""
+        found = [edge for edge in unit.edges if edge in self.edges]
+        return {edge.port: str(self.edges[edge].aval) for edge in found}
+
+    def gradient(self, where: Edge | Source) -> Tensor:
+        """The gradient over a wire, or the sum at a port."""
+        found = self.edges.get(where) if isinstance(where, Edge) else self._sum(where)
+        if found is not None:
+            return found
+        node = self.graph.nodes[where.node]
+        passed = node.id in self.done
+        raise GraphError(
+            f"no gradient flows over {node.name}.{where.port}: its dtype has none, or the loss "
+            "does not depend on it"
+            if passed
+            else f"the backward pass has not come to {node.name}.{where.port} yet"
+        )
+
+    def parameter_gradients(self, node: Node) -> dict[str, np.ndarray]:
+        """Parameter's name in the Cell → gradient."""
+        cell = cell_of(node)
+        names = {id(p): name for name, p in cell.parameters_and_names()} if cell else {}
+        found = self.parameters.get(node.id, [])
+        return {names.get(id(p), p.name): gradient.data for p, gradient in found}
+
+    def _sum(self, source: Source) -> Tensor | None:
+        parts = [self.edges[edge] for edge in self.graph.readers[source] if edge in self.edges]
+        if source == self.loss:
+            value = self.wires.get(source).data
+            parts.append(wrap(np.ones(value.shape, value.dtype)))
+        return _added(parts)
+
+    def _rerun(self, node: Node) -> tuple[dict[Edge, Tensor], tuple[Tensor, ...], list[Entry]]:
+        """Run the node under a record on handles of its own, so that each wire has its own part."""
+        inputs = {e: wrap(self.wires.get(self.graph.source(e)).data) for e in node.edges}
+        state = CellState(node)
+        set_mode(node, self.training)
+        try:
+            with recording(Record()) as record:
+                outputs = call_node(node, list(inputs.values()))
+        finally:
+            state.restore()
+        return inputs, outputs, record.entries
+
+
+def _added(parts: Sequence[Tensor]) -> Tensor | None:
+    total: Tensor | None = None
+    for part in parts:
+        total = part if total is None else ops.add(total, part)
+    return total
+
+
+class _Gradients:
+    """Gradients of tensors in a record, by the ops' rules, last op first."""
+
+    def __init__(self, entries: Sequence[Entry], inputs: Sequence[Tensor]) -> None:
+        self._entries = entries
+        self._found: dict[int, Tensor] = {}
+        self._parameters: dict[int, Parameter] = {}
+        self._tracked = {id(tensor) for tensor in inputs if tensor.dtype.is_float}
+        for entry in entries:
+            for tensor in entry.inputs:
+                if isinstance(tensor, Parameter) and tensor.requires_grad:
+                    self._parameters[id(tensor)] = tensor
+                    self._tracked.add(id(tensor))
+            if self._tracked.intersection(map(id, entry.inputs)):
+                self._tracked.update(id(t) for t in entry.outputs if t.dtype.is_float)
+
+    def add(self, tensor: Tensor, gradient: Tensor) -> None:
+        """Add a contribution to a tensor's gradient."""
+        known = self._found.get(id(tensor))
+        self._found[id(tensor)] = gradient if known is None else ops.add(known, gradient)
+
+    def of(self, tensor: Tensor) -> Tensor | None:
+        """The gradient of a tensor, if one came to it."""
+        return self._found.get(id(tensor)) if id(tensor) in self._tracked else None
+
+    def parameters(self) -> list[tuple[Parameter, Tensor]]:
+        """The trained parameters that were read, with their gradients."""
+        return [(p, self._found[key]) for key, p in self._parameters.items() if key in self._found]
+
+    def run(self) -> None:
+        """Apply the rules of all entries."""
+        for entry in reversed(self._entries):
+            douts = tuple(self._found.get(id(tensor)) for tensor in entry.outputs)
+            needs = tuple(id(tensor) in self._tracked for tensor in entry.inputs)
+            if entry.op.grad is None or not any(needs) or all(d is None for d in douts):
+                continue
+            context = GradContext(entry.inputs, entry.outputs, douts, entry.attrs, needs)
+            parts = entry.op.grad(context)
+            for tensor, part, wanted in zip(entry.inputs, parts, needs, strict=True):
+                if wanted and part is not None:
+                    self.add(tensor, part)
