@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..ops.registry import run_kernel
+
 if TYPE_CHECKING:
     from ..ops.registry import Op
     from ..origin import Origin
@@ -117,7 +119,7 @@ def last_uses(graph: Graph) -> dict[Value, int]:
 
 def run_node(node: Node, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """Run one node's NumPy kernel."""
-    out = node.op.kernel(*arrays, **dict(node.attrs))
+    out = run_kernel(node.op, tuple(arrays), dict(node.attrs))
     results = out if isinstance(out, tuple) else (out,)
     return tuple(np.asarray(r) for r in results)
 

@@ -6,13 +6,10 @@ stays (it turns -0 into 0), ``x - 0`` and ``x * 1`` go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import numpy as np
 
-from ..ops.registry import Composite, Host, Op, Pointwise, Reduce, View
-from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node
+from ..ops.registry import Composite, Host, Reduce, View
+from .graph import Graph, Node, Value, run_node
 from .trace import Trace, Traced, tracing
 
 FOLD_ELEMENTS = 4096
@@ -217,7 +214,7 @@ IDENTITIES = {
 }
 RESHAPES = ("reshape", "squeeze", "expand_dims", "flatten")
 SHAPE_ONLY = (*RESHAPES, "broadcast_to")
-TRANSPOSE_ATTR = "input_perm"
+TRANSPOSE_ATTR = "axes"
 
 
 def eliminate_dead(graph: Graph) -> Graph:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import origin as origins
-from ..dtype import DType
+from ..dtype import DType, dtype_of
 from ..ops import registry
+from ..ops.cast import cast_to
 from ..ops.registry import Op
 from ..shape import Aval, Dim, element_count
 from ..tensor import Tensor
@@ -176,12 +177,13 @@ class Trace:
             self.known[value] = array
         return Traced(self, value)
 
-    def constant(self, array: np.ndarray, dtype: DType) -> Value:
+    def literal(self, array: np.ndarray) -> Traced:
         """Add a constant to the graph."""
-        value = self.new_value(Aval(tuple(array.shape), dtype), origins.current())
+        aval = Aval(tuple(array.shape), dtype_of(array.dtype))
+        value = self.new_value(aval, origins.current())
         self.constants[value] = array
         self.known[value] = array
-        return value
+        return Traced(self, value)
 
     def value_of(self, tensor: Tensor) -> Value:
         """Return the SSA value of a tensor, which becomes an input when it is from outside."""
@@ -230,15 +232,17 @@ class Trace:
             self.producer[output] = node
         return outputs
 
-    def write(self, parameter: Tensor, tensor: Tensor) -> None:
-        """Note that ``parameter`` takes the value of ``tensor`` when the call is done."""
-        value = self.value_of(tensor)
-        if tuple(value.aval.shape) != tuple(parameter.aval.shape):
+    def write(self, parameter: Tensor, data: Any) -> None:
+        """Note that ``parameter`` takes the value of ``data`` when the call is done."""
+        tensor = data if isinstance(data, Tensor) else self.literal(np.asarray(data))
+        if tuple(tensor.shape) != tuple(parameter.shape):
             raise ValueError(
-                f"the new value of a parameter is {value.aval}, the parameter {parameter.aval}"
+                f"parameter has shape {parameter.aval}, the new data {tensor.aval}; they must be equal"
             )
+        if tensor.dtype is not parameter.dtype:
+            tensor = cast_to(tensor, parameter.dtype)
         self.value_of(parameter)
-        self.writes[id(parameter)] = (parameter, value)
+        self.writes[id(parameter)] = (parameter, self.value_of(tensor))
 
     def guard_outcome(
         self, value: Value, outcome: Any, index: int | tuple[int, ...] | None

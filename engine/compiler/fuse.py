@@ -1,0 +1,334 @@
+"""Fusion: the nodes of a graph gathered into groups that become one kernel each.
+
+Groups stay *convex*: no path leaves a group and comes back. Every group carries the bitset of
+groups that must run before it, so one test of two bitsets decides whether a merge is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
+from .graph import Graph, Node, Value
+from .simplify import all_values
+from .space import Access, Space, make_space, natural_strides, staged, view_access
+
+MAX_OPS = 64
+MAX_BUFFERS = 24
+MAX_REDUCTIONS = 8
+COPY = Op(
+    "copy",
+    ("input",),
+    {},
+    "array",
+    lambda aval: aval,
+    lambda array: array.copy(),
+    None,
+    Pointwise(lambda b, x: x),
+    "Copy",
+    "Copy a strided view into memory of its own.",
+    lambda tensor: ((tensor,), {}),
+)
+REDUCTIONS = ("sum", "prod", "max", "min")
+
+
+@dataclass(slots=True)
+class Group:
+    """Nodes that run as one step: a fused loop kernel, a gemm with its epilogue, or a host call."""
+
+    kind: str
+    nodes: list[Node]
+    number: int
+    before: int = 0
+    space: Space | None = None
+    reason: str = ""
+
+    @property
+    def outputs(self) -> list[Value]:
+        """Everything the group computes."""
+        return [v for node in self.nodes for v in node.outputs]
+
+
+@dataclass(slots=True)
+class Fusion:
+    """A graph's groups in execution order, and the views that are read in place."""
+
+    graph: Graph
+    groups: list[Group]
+    accesses: dict[Value, Access] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{g.number} {g.kind}: {', '.join(n.op.name for n in g.nodes)}" for g in self.groups
+        )
+
+
+def why_host(node: Node) -> str:
+    """Return why a node must run its NumPy kernel, or an empty string if it need not."""
+    lowering = node.op.lowering
+    if isinstance(lowering, Host):
+        return lowering.reason
+    if len(node.outputs) != 1:
+        return f"{node.op.name} has several outputs"
+    if any(int(d) == 0 for v in (*node.inputs, *node.outputs) for d in v.aval.shape):
+        return "an empty tensor"
+    if isinstance(lowering, Reduce):
+        kind = node.outputs[0].aval.dtype.numpy.kind
+        if lowering.kind not in REDUCTIONS:
+            return f"no native reduction {lowering.kind!r}"
+        if kind == "b" and lowering.kind in ("sum", "prod"):
+            return "a sum of truth values"
+        if node.inputs[0].aval.dtype != node.outputs[0].aval.dtype:
+            return "a reduction that changes the dtype"
+    return ""
+
+
+class Fuser:
+    """State of one fusion: which group each node is in."""
+
+    def __init__(self, graph: Graph, apart: Iterable[Value] = ()) -> None:
+        self.graph = graph
+        self.kept = set(graph.outputs)
+        self.apart = set(apart)
+        self.producer = {v: node for node in graph.nodes for v in node.outputs}
+        self.group_of: dict[Node, int] = {}
+        self.groups: dict[int, Group] = {}
+        self.readers: dict[Value, list[Node]] = {}
+        for node in graph.nodes:
+            for value in node.inputs:
+                self.readers.setdefault(value, []).append(node)
+        self.position = {node: i for i, node in enumerate(graph.nodes)}
+        self.accesses: dict[Value, Access] = {}
+        self.count = 0
+        self.fresh = max((v.index for v in all_values(graph)), default=0)
+
+    def run(self) -> Fusion:
+        """Group all nodes."""
+        for node in self.graph.nodes:
+            self._place(node)
+        self._merge_siblings()
+        return Fusion(self.graph, self._ordered(), self.accesses)
+
+    def _place(self, node: Node) -> None:
+        reason = why_host(node)
+        if reason:
+            self._add(Group("host", [node], 0, reason=reason))
+        elif isinstance(node.op.lowering, Gemm):
+            self._add(Group("gemm", [node], 0))
+        elif isinstance(node.op.lowering, View):
+            self._place_view(node)
+        else:
+            self._place_loop(node)
+
+    def _place_view(self, node: Node) -> None:
+        """Keep a view inside its producer's kernel, else read it in place, else copy it."""
+        source, output = node.inputs[0], node.outputs[0]
+        maker = self._maker(source)
+        inside = maker is not None and source not in self.accesses
+        if inside and maker is not None and self.groups[maker].kind == "loop":
+            alone = self._add(Group("loop", [node], 0))
+            if self._try_merge([maker, alone.number]):
+                return
+            del self.groups[alone.number], self.group_of[node]
+        access = view_access(node, self._access(source))
+        if access is None and source in self.accesses:
+            copied = self._copy(source, Value(self._fresh(), source.aval, source.origin))
+            access = view_access(node, self._access(copied))
+        if access is None:
+            self._add(Group("host", [node], 0, reason=f"{node.op.name} rearranges its elements"))
+            return
+        self.accesses[output] = access
+        if output in self.kept or any(
+            isinstance(r.op.lowering, Gemm) and not self.gemm_reads(access, output)
+            for r in self.readers.get(output, ())
+        ):
+            del self.accesses[output]
+            strided = Value(self._fresh(), output.aval, output.origin)
+            self.accesses[strided] = access
+            self._copy(strided, output)
+
+    def gemm_reads(self, access: Access, value: Value) -> bool:
+        """Return whether a gemm can read the matrix in place."""
+        return access == self._access(value) or access.strides == natural_strides(_shape(value))
+
+    def _fresh(self) -> int:
+        self.fresh += 1
+        return self.fresh
+
+    def _copy(self, strided: Value, output: Value) -> Value:
+        """Add a kernel that copies a strided view into memory of its own."""
+        node = Node(COPY, (strided,), (output,), (), output.origin)
+        self.position[node] = len(self.position)
+        self.producer[output] = node
+        self.readers.setdefault(strided, []).append(node)
+        base = self.accesses[strided].base
+        self.readers.setdefault(base, []).append(node)
+        self.kept.add(output)
+        self._place_loop(node)
+        return output
+
+    def _add(self, group: Group) -> Group:
+        group.number = self.count
+        self.count += 1
+        self.groups[group.number] = group
+        for node in group.nodes:
+            self.group_of[node] = group.number
+        group.before = self._before(group)
+        return group
+
+    def _before(self, group: Group) -> int:
+        mask = 0
+        for node in group.nodes:
+            for value in node.inputs:
+                number = self._maker(value)
+                if number is not None and number != group.number:
+                    mask |= (1 << number) | self.groups[number].before
+        return mask
+
+    def _maker(self, value: Value) -> int | None:
+        """Return the group that computes the memory of ``value``, None for inputs."""
+        access = self.accesses.get(value)
+        producer = self.producer.get(value if access is None else access.base)
+        return None if producer is None else self.group_of[producer]
+
+    def _place_loop(self, node: Node) -> None:
+        """Merge a node with its producers' groups where one kernel can do all."""
+        makers: list[int] = []
+        for value in node.inputs:
+            number = self._maker(value)
+            if number is None or number in makers or self.groups[number].kind != "loop":
+                continue
+            makers.append(number)
+        alone = self._add(Group("loop", [node], 0))
+        alone.space = self._space([node])
+        if alone.space is None:
+            alone.kind, alone.reason = "host", f"{node.op.name} has no loop form for these shapes"
+            return
+        if len(makers) > 1 and self._try_merge([*makers, alone.number]):
+            return
+        for number in sorted(makers, reverse=True):
+            if self._try_merge([number, self.group_of[node]]):
+                continue
+
+    def _try_merge(self, numbers: Sequence[int]) -> bool:
+        """Merge groups into the first one if that is convex and one kernel can do it."""
+        parts = [self.groups[n] for n in numbers]
+        mask = sum(1 << n for n in numbers)
+        before = 0
+        for part in parts:
+            before |= part.before
+        outside = before & ~mask
+        if any(self.groups[n].before & mask for n in _bits(outside) if n in self.groups):
+            return False
+        nodes = sorted((n for p in parts for n in p.nodes), key=self.position.__getitem__)
+        space = self._space(nodes)
+        if space is None:
+            return False
+        merged = parts[0]
+        merged.nodes, merged.space, merged.before = nodes, space, outside
+        for part in parts[1:]:
+            del self.groups[part.number]
+        for node in nodes:
+            self.group_of[node] = merged.number
+        for group in self.groups.values():
+            if group.before & mask:
+                group.before = (group.before & ~mask) | outside | (1 << merged.number)
+        return True
+
+    def _space(self, nodes: Sequence[Node]) -> Space | None:
+        """Return the iteration space of a candidate group within the caps."""
+        if len(nodes) > MAX_OPS:
+            return None
+        made = {v for node in nodes for v in node.outputs}
+        if self.apart and any(v in made and v in self.apart for n in nodes for v in n.inputs):
+            return None
+        leaves = {v: self._access(v) for node in nodes for v in node.inputs if v not in made}
+        if any(access.base in made for access in leaves.values()):
+            return None
+        space = make_space(nodes, leaves)
+        if space is None:
+            return None
+        stored = self.stored(space)
+        reductions = sum(isinstance(node.op.lowering, Reduce) for node in nodes)
+        if len(space.leaves) + len(stored) > MAX_BUFFERS or reductions > MAX_REDUCTIONS:
+            return None
+        if not storable(space, stored) or staged(space, stored) is None:
+            return None
+        return space
+
+    def _access(self, value: Value) -> Access:
+        found = self.accesses.get(value)
+        return Access(value, natural_strides(_shape(value))) if found is None else found
+
+    def stored(self, space: Space) -> list[Value]:
+        """Return the values of a group that something outside it needs."""
+        inside = set(space.nodes)
+        return [
+            v
+            for node in space.nodes
+            for v in node.outputs
+            if v in self.kept or any(r not in inside for r in self.readers.get(v, ()))
+        ]
+
+    def _merge_siblings(self) -> None:
+        """Merge groups that read the same large value and can share a kernel."""
+        by_leaf: dict[Value, list[int]] = {}
+        for group in list(self.groups.values()):
+            if group.kind == "loop" and group.space is not None:
+                for value in group.space.leaves:
+                    if len(value.aval.shape) > 1:
+                        by_leaf.setdefault(value, []).append(group.number)
+        for numbers in by_leaf.values():
+            for i, first in enumerate(numbers):
+                for second in numbers[i + 1 :]:
+                    if first in self.groups and second in self.groups and first != second:
+                        self._try_merge([first, second])
+
+    def _ordered(self) -> list[Group]:
+        """Return the groups so that each comes after those it needs, else in program order."""
+        first = {n: self.position[g.nodes[-1]] for n, g in self.groups.items()}
+        done = 0
+        order: list[Group] = []
+        waiting = sorted(self.groups, key=first.__getitem__)
+        while waiting:
+            for number in waiting:
+                if self.groups[number].before & ~done == 0:
+                    break
+            else:
+                raise ValueError("fusion made groups that wait for each other")
+            waiting.remove(number)
+            done |= 1 << number
+            order.append(self.groups[number])
+        return order
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    return tuple(int(d) for d in value.aval.shape)
+
+
+def storable(space: Space, stored: Sequence[Value]) -> bool:
+    """Return whether every value needed outside moves with the loops that compute it."""
+    for value in stored:
+        classes = space.classes(value)
+        if value in space.tail:
+            continue
+        in_vector = space.is_inner(value) if space.row_schedule else bool(space.outer)
+        if in_vector and space.vector not in classes:
+            return False
+    return True
+
+
+def _bits(mask: int) -> Iterable[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def fuse(graph: Graph, apart: Iterable[Value] = ()) -> Fusion:
+    """Gather the nodes of a simplified graph into groups of one kernel each.
+
+    Values in ``apart`` are never computed and read in the same group.
+    """
+    return Fuser(graph, apart).run()

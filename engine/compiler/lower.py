@@ -1,0 +1,457 @@
+"""Lowering: a fused group becomes one function of the loop IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...kernels import loops
+from ...kernels.loops import (
+    Accumulator,
+    Buffer,
+    Expr,
+    Function,
+    Index,
+    Let,
+    Loop,
+    Reduce,
+    Scratch,
+    Statement,
+    Store,
+    Var,
+)
+from ..ops import registry
+from .graph import Node, Value
+from .space import NONE, Space, staged
+
+
+@dataclass(frozen=True, slots=True)
+class LoopKernel:
+    """A loop function and what it is called with: base values in order, then runtime sizes."""
+
+    function: Function
+    buffers: tuple[Value, ...]
+    ints: tuple[int, ...]
+
+
+class Builder(loops.ExprBuilder):
+    """The vocabulary of pointwise lowerings, spelled as functions, on scalar ops of the loop IR."""
+
+    NAMES = {
+        "floor_div": "floordiv",
+        "logical_and": "and",
+        "logical_or": "or",
+        "logical_not": "not",
+    }
+
+    def call(self, name: str, *args: Any) -> Expr:
+        """Apply the op of that name."""
+        return getattr(self, name)(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        return super().__getattr__(self.NAMES.get(name, name))
+
+    def const(self, value: Any, dtype: Any) -> loops.Const:
+        """Build a constant; ``dtype`` may be an expression, whose dtype is taken, or a DType."""
+        if isinstance(dtype, Expr):
+            dtype = dtype.dtype
+        return super().const(value, getattr(dtype, "numpy", dtype))
+
+    def cast(self, x: Expr, dtype: Any) -> Expr:
+        """Convert to another dtype."""
+        return super().cast(x, getattr(dtype, "numpy", dtype))
+
+
+BUILDER = Builder()
+IDENTITY = {"sum": 0, "prod": 1}
+
+
+def compute_dtype(value: Value) -> np.dtype[Any]:
+    """Return the dtype in which a value is computed: half precision is widened."""
+    dtype = value.aval.dtype.numpy
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+@dataclass(slots=True)
+class _Place:
+    """One body of statements: the loop variables around it and the values it has bound."""
+
+    variables: dict[int, str]
+    body: list[Statement] = field(default_factory=list)
+    bound: dict[Value, Expr] = field(default_factory=dict)
+    outer: _Place | None = None
+
+    def find(self, value: Value) -> Expr | None:
+        place: _Place | None = self
+        while place is not None:
+            if value in place.bound:
+                return place.bound[value]
+            place = place.outer
+        return None
+
+
+def lower_space(space: Space, stored: Sequence[Value]) -> LoopKernel:
+    """Lower a fused group; ``stored`` are the values written to memory."""
+    return _Lowering(space, stored).run()
+
+
+class _Lowering:
+    def __init__(self, space: Space, stored: Sequence[Value]) -> None:
+        self.space = space
+        self.stored = list(stored)
+        self.staged = staged(space, stored) or []
+        self.names = 0
+        self.buffers: dict[Value, Buffer] = {}
+        self.scratch: dict[Value, Scratch] = {}
+        self.after: list[Statement] = []
+        fixed = space.leading in space.inner and bool(
+            self.staged or [s for s in space.sinks if s not in self.stored]
+        )
+        self.runtime = NONE if fixed else space.leading
+        for value in space.leaves.values():
+            self._buffer(value.base)
+        for value in self.stored:
+            self._buffer(value)
+        self.producer = {node.outputs[0]: node for node in space.nodes}
+
+    def run(self) -> LoopKernel:
+        body = self._nest()
+        ints = () if self.runtime == NONE else (self._extent_name(self.runtime),)
+        function = Function(
+            "kernel", tuple(self.buffers.values()), ints, tuple(body), tuple(self.scratch.values())
+        )
+        function = replace(function, name=f"loops_{function.fingerprint[:16]}")
+        sizes = () if self.runtime == NONE else (self.space.extents[self.runtime],)
+        return LoopKernel(function, tuple(self.buffers), sizes)
+
+    # -- names, buffers, indices -------------------------------------------------------------
+
+    def _fresh(self, letter: str) -> str:
+        self.names += 1
+        return f"{letter}{self.names}"
+
+    def _buffer(self, value: Value) -> Buffer:
+        if value not in self.buffers:
+            self.buffers[value] = Buffer(f"b{len(self.buffers)}", value.aval.dtype.numpy)
+        return self.buffers[value]
+
+    def _extent(self, loop: int) -> int | str:
+        return self._extent_name(loop) if loop == self.runtime else self.space.extents[loop]
+
+    @staticmethod
+    def _extent_name(_loop: int) -> str:
+        return "n"
+
+    def _index(self, value: Value, variables: dict[int, str]) -> Index:
+        """Return the offset of a value's element at the current loop variables."""
+        classes = self.space.axes[value]
+        access = self.space.leaves.get(value)
+        natural = self._natural(value)
+        terms: list[tuple[str, Any]] = []
+        for axis, loop in enumerate(classes):
+            if loop == NONE:
+                continue
+            stride: Any = natural[axis]
+            if access is not None and access.strides[axis] != self._number(stride):
+                stride = (access.strides[axis],)
+            if access is None or access.strides[axis]:
+                terms.append((variables[loop], stride))
+        return loops.affine(*terms, offset=0 if access is None else access.offset)
+
+    def _natural(self, value: Value) -> list[tuple[int | str, ...]]:
+        factors: tuple[int | str, ...] = (1,)
+        strides: list[tuple[int | str, ...]] = []
+        for loop in reversed(self.space.axes[value]):
+            strides.append(factors)
+            if loop != NONE:
+                factors = (*factors, self._extent(loop))
+        return list(reversed(strides))
+
+    def _number(self, factors: tuple[int | str, ...]) -> int:
+        total = 1
+        for factor in factors:
+            total *= self.space.extents[self.runtime] if isinstance(factor, str) else factor
+        return total
+
+    def _row_index(self, variables: dict[int, str]) -> Index:
+        """Return the offset in a scratch row."""
+        terms: list[tuple[str, Any]] = []
+        factors: tuple[int | str, ...] = (1,)
+        for loop in reversed(self.space.inner):
+            terms.append((variables[loop], factors))
+            factors = (*factors, self._extent(loop))
+        return loops.affine(*terms)
+
+    # -- values ------------------------------------------------------------------------------
+
+    def _let(self, place: _Place, value: Value, expr: Expr) -> Expr:
+        if isinstance(expr, loops.Const | Var):
+            place.bound[value] = expr
+            return expr
+        name = self._fresh("v")
+        place.body.append(Let(name, expr))
+        place.bound[value] = Var(name, expr.dtype)
+        return place.bound[value]
+
+    def _get(self, place: _Place, value: Value) -> Expr:
+        """Return a value at a place: bound there, loaded, or computed again."""
+        found = place.find(value)
+        if found is not None:
+            return found
+        if value in self.space.leaves or value in self.stored or value in self.scratch:
+            home = self._home(place, value)
+            return self._let(home, value, self._load(value, home.variables))
+        return self._compute(place, self.producer[value])
+
+    def _home(self, place: _Place, value: Value) -> _Place:
+        """Return the outermost body in which a load of ``value`` can stand."""
+        if value not in self.space.leaves:
+            return place
+        needed = self.space.classes(value)
+        while place.outer is not None and needed <= set(place.outer.variables):
+            place = place.outer
+        return place
+
+    def _load(self, value: Value, variables: dict[int, str]) -> Expr:
+        if value in self.scratch:
+            loaded: Expr = loops.load(self.scratch[value], self._row_index(variables))
+        else:
+            access = self.space.leaves.get(value)
+            base = value if access is None else access.base
+            loaded = loops.load(self.buffers[base], self._index(value, variables))
+        return loops.cast(loaded, compute_dtype(value))
+
+    def _compute(self, place: _Place, node: Node) -> Expr:
+        output = node.outputs[0]
+        arguments = [self._get(place, v) for v in node.inputs]
+        lowering = node.op.lowering
+        if isinstance(lowering, registry.Pointwise):
+            expr = lowering.expr(BUILDER, *arguments, **node.attributes)
+            expr = loops.cast(expr, compute_dtype(output))
+            if output.aval.dtype.numpy == np.float16:
+                expr = loops.cast(loops.cast(expr, np.float16), np.float32)
+        else:
+            expr = arguments[0]
+        return self._let(place, output, expr)
+
+    def _store(self, place: _Place, value: Value, expr: Expr) -> None:
+        if value in self.stored:
+            index = self._index(value, place.variables)
+            dtype = value.aval.dtype.numpy
+            place.body.append(Store(self.buffers[value].name, index, loops.cast(expr, dtype)))
+        if value in self.staged:
+            row = Scratch(self._fresh("row"), compute_dtype(value), self.space.row_size)
+            self.scratch[value] = row
+            place.body.append(Store(row.name, self._row_index(place.variables), expr))
+
+    # -- loops -------------------------------------------------------------------------------
+
+    def _nest(self) -> list[Statement]:
+        """Return the kernel's body: sinks cleared, the outer loops, the tail."""
+        top = _Place({})
+        clear = [self._clear(s) for s in self._column_sinks()]
+        top.body.extend(s for statements in clear for s in statements)
+        self._outer(top, 0)
+        self._tail(top)
+        return top.body
+
+    def _column_sinks(self) -> list[Value]:
+        found = [n.outputs[0] for n in self.space.nodes if n.outputs[0] in self.space.sinks]
+        return [v for v in found if self.space.is_inner(v)]
+
+    def _scalar_sinks(self) -> list[Node]:
+        return [
+            n
+            for n in self.space.nodes
+            if n.outputs[0] in self.space.sinks and not self.space.is_inner(n.outputs[0])
+        ]
+
+    def _outer(self, place: _Place, depth: int) -> dict[Value, str]:
+        """Emit the outer loops from ``depth`` on; return the names of the scalar sinks."""
+        if depth == len(self.space.outer):
+            self._row(place)
+            return {}
+        loop = self.space.outer[depth]
+        inner = _Place({**place.variables, loop: self._fresh("i")}, outer=place)
+        deeper = self._outer(inner, depth + 1)
+        accumulators: list[Accumulator] = []
+        names: dict[Value, str] = {}
+        for node in self._scalar_sinks():
+            output, source = node.outputs[0], node.inputs[0]
+            name = self._fresh("s")
+            value = (
+                Var(deeper[output], compute_dtype(output))
+                if output in deeper
+                else self._get(inner, source)
+            )
+            accumulators.append(Accumulator(name, _kind(node), compute_dtype(output)))
+            inner.body.append(Reduce(name, value))
+            names[output] = name
+        place.body.append(
+            Loop(
+                inner.variables[loop],
+                self._extent(loop),
+                tuple(inner.body),
+                vector=loop == self.space.vector,
+                accumulators=tuple(accumulators),
+            )
+        )
+        for output, name in names.items():
+            place.bound[output] = Var(name, compute_dtype(output))
+        return names
+
+    def _row(self, place: _Place) -> None:
+        """Emit one row: by turns what is computed between the inner loops, and the loops."""
+        nodes = [n for n in self.space.nodes if n.outputs[0] not in self.space.tail]
+        sinks = [n for n in self.space.nodes if n.outputs[0] in self.space.sinks]
+        last = max(self.space.time.values(), default=0)
+        for time in range(last + 1):
+            for node in nodes:
+                output = node.outputs[0]
+                if self.space.is_inner(output) or self.space.time[output] != time:
+                    continue
+                if not self._reduces(node):
+                    self._compute(place, node)
+                self._store(place, output, self._get(place, output))
+            self._inner(place, time, nodes, sinks)
+
+    def _reduces(self, node: Node) -> bool:
+        return isinstance(node.op.lowering, registry.Reduce) and (
+            self.space.time[node.outputs[0]] > self.space.time[node.inputs[0]]
+        )
+
+    def _inner(
+        self, place: _Place, time: int, nodes: Sequence[Node], sinks: Sequence[Node]
+    ) -> None:
+        space = self.space
+        here = [
+            n
+            for n in nodes
+            if space.is_inner(n.outputs[0]) and space.time[n.outputs[0]] == time
+        ]
+        reduces = [n for n in nodes if self._reduces(n) and space.time[n.inputs[0]] == time]
+        columns = [
+            n for n in sinks if space.is_inner(n.outputs[0]) and space.time[n.inputs[0]] == time
+        ]
+        if here or reduces or columns:
+            self._inner_loops(place, 0, here, reduces, columns)
+
+    def _inner_loops(
+        self,
+        place: _Place,
+        depth: int,
+        here: Sequence[Node],
+        reduces: Sequence[Node],
+        columns: Sequence[Node],
+    ) -> None:
+        loop = self.space.inner[depth]
+        inner = _Place({**place.variables, loop: self._fresh("i")}, outer=place)
+        deepest = depth + 1 == len(self.space.inner)
+        if deepest:
+            for node in here:
+                self._compute(inner, node)
+                self._store(inner, node.outputs[0], self._get(inner, node.outputs[0]))
+            for node in columns:
+                self._accumulate(inner, node)
+        else:
+            self._inner_loops(inner, depth + 1, here, reduces, columns)
+        accumulators: list[Accumulator] = []
+        for node in reduces:
+            output = node.outputs[0]
+            value = self._get(inner, node.inputs[0] if deepest else output)
+            name = self._fresh("r")
+            accumulators.append(Accumulator(name, _kind(node), compute_dtype(output)))
+            inner.body.append(Reduce(name, value))
+            place.bound[output] = Var(name, compute_dtype(output))
+        place.body.append(
+            Loop(
+                inner.variables[loop],
+                self._extent(loop),
+                tuple(inner.body),
+                vector=loop == self.space.vector,
+                accumulators=tuple(accumulators),
+            )
+        )
+
+    # -- sinks and tail ----------------------------------------------------------------------
+
+    def _sink_store(self, place: _Place, sink: Value, expr: Expr) -> Statement:
+        if sink in self.stored:
+            expr = loops.cast(expr, sink.aval.dtype.numpy)
+            return Store(self.buffers[sink].name, self._index(sink, place.variables), expr)
+        return Store(self.scratch[sink].name, self._row_index(place.variables), expr)
+
+    def _clear(self, sink: Value) -> list[Statement]:
+        """Return loops that set a column sink to its neutral element."""
+        if sink not in self.stored:
+            name = self._fresh("row")
+            self.scratch[sink] = Scratch(name, compute_dtype(sink), self.space.row_size)
+        top = _Place({})
+        neutral = _neutral(_kind(self.producer[sink]), compute_dtype(sink))
+        self._columns(top, lambda place: [self._sink_store(place, sink, neutral)])
+        return top.body
+
+    def _columns(self, place: _Place, make: Any, depth: int = 0) -> None:
+        """Emit loops over one row outside the outer loops."""
+        if depth == len(self.space.inner):
+            place.body.extend(make(place))
+            return
+        loop = self.space.inner[depth]
+        inner = _Place({**place.variables, loop: self._fresh("i")}, outer=place)
+        self._columns(inner, make, depth + 1)
+        vector = loop == self.space.vector
+        place.body.append(
+            Loop(inner.variables[loop], self._extent(loop), tuple(inner.body), vector=vector)
+        )
+
+    def _accumulate(self, place: _Place, node: Node) -> None:
+        sink = node.outputs[0]
+        old = self._load(sink, place.variables)
+        value = self._get(place, node.inputs[0])
+        operator = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}[_kind(node)]
+        place.body.append(self._sink_store(place, sink, loops.call(operator, old, value)))
+
+    def _tail(self, place: _Place) -> None:
+        """Emit what depends on complete sinks."""
+        nodes = [n for n in self.space.nodes if n.outputs[0] in self.space.tail]
+        for node in nodes:
+            output = node.outputs[0]
+            if not self.space.is_inner(output):
+                if output not in self.space.sinks:
+                    self._compute(place, node)
+                if output in self.stored:
+                    self._store(place, output, self._get(place, output))
+        columns = [
+            n
+            for n in nodes
+            if self.space.is_inner(n.outputs[0]) and n.outputs[0] not in self.space.sinks
+        ]
+        if columns:
+            self._columns(place, lambda inner: self._tail_columns(inner, columns))
+
+    def _tail_columns(self, place: _Place, nodes: Sequence[Node]) -> list[Statement]:
+        for node in nodes:
+            self._compute(place, node)
+            self._store(place, node.outputs[0], self._get(place, node.outputs[0]))
+        return []
+
+
+def _kind(node: Node) -> str:
+    lowering = node.op.lowering
+    assert isinstance(lowering, registry.Reduce)
+    return lowering.kind
+
+
+def _neutral(kind: str, dtype: np.dtype[Any]) -> loops.Const:
+    """Return the value that a reduction starts from."""
+    if kind in IDENTITY:
+        return loops.const(IDENTITY[kind], dtype)
+    if dtype.kind == "f":
+        return loops.const(-np.inf if kind == "max" else np.inf, dtype)
+    if dtype.kind == "b":
+        return loops.const(kind == "min", dtype)
+    limits = np.iinfo(dtype)
+    return loops.const(limits.min if kind == "max" else limits.max, dtype)

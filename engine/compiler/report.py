@@ -1,0 +1,63 @@
+"""What became of a graph: kernels, host steps and why, sizes and seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..origin import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """One kernel: the ops it does, where in the drawing they are, and how often it is called."""
+
+    name: str
+    kind: str
+    ops: tuple[str, ...]
+    origins: tuple[Origin, ...]
+    calls: int = 1
+
+    def __str__(self) -> str:
+        times = f" ×{self.calls}" if self.calls > 1 else ""
+        return f"{self.kind} {self.name}{times}: {', '.join(self.ops)}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostStep:
+    """An op that runs in NumPy between kernels, and the reason."""
+
+    op: str
+    reason: str
+    origin: Origin | None
+
+    def __str__(self) -> str:
+        return f"host {self.op}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Report:
+    """The account of one plan."""
+
+    kernels: tuple[KernelReport, ...] = ()
+    host_steps: tuple[HostStep, ...] = ()
+    compile_seconds: float = 0.0
+    compiled: bool = False
+    """Whether machine code was made; False where all of it came from the cache."""
+    arena_bytes: int = 0
+    native_runs: int = 0
+    text: Callable[[], str] = field(default=str, repr=False)
+
+    @property
+    def code(self) -> str:
+        """The kernels as loop IR."""
+        return self.text()
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.kernels), *map(str, self.host_steps)]
+        source = "compiled" if self.compiled else "from the cache"
+        lines.append(
+            f"{len(self.kernels)} kernels {source} in {self.compile_seconds * 1e3:.1f} ms,"
+            f" arena {self.arena_bytes} bytes, native runs {self.native_runs}"
+        )
+        return "\n".join(lines)
