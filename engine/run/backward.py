@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .. import ops
-from ..autograd.record import Record, recording
-from ..ops.registry import Entry, GradContext
+from ..autograd.backward import run_backward
+from ..autograd.record import Record
+from ..ops.registry import Entry
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .breakpoints import Breakpoints, Direction
@@ -67,15 +68,19 @@ class Backward(Walk):
         if not douts or (not node.edges and cell_of(node) is None):
             return
         inputs, outputs, entries = self._rerun(node)
-        gradients = _Gradients(entries, [*inputs.values()])
-        for source, tensor in zip(unit.outputs, outputs, strict=True):
-            if source in douts:
-                gradients.add(tensor, douts[source])
-        gradients.run()
-        for edge, tensor in inputs.items():
-            if (gradient := gradients.of(tensor)) is not None:
+        wires = [(edge, tensor) for edge, tensor in inputs.items() if tensor.dtype.is_float]
+        parameters = _trained(entries)
+        given = [douts.get(source) for source in unit.outputs]
+        wrt = [*(tensor for _, tensor in wires), *parameters]
+        found = run_backward(entries, outputs, given, wrt)
+        for (edge, _), gradient in zip(wires, found, strict=False):
+            if gradient is not None:
                 self.edges[edge] = gradient
-        self.parameters[node.id] = gradients.parameters()
+        self.parameters[node.id] = [
+            (parameter, gradient)
+            for parameter, gradient in zip(parameters, found[len(wires) :], strict=True)
+            if gradient is not None
+        ]
 
     def results(self, unit: Unit) -> Mapping[str, str]:
         """Input port → shape and dtype of its gradient."""
@@ -116,7 +121,7 @@ class Backward(Walk):
         state = CellState(node)
         set_mode(node, self.training)
         try:
-            with recording(Record()) as record:
+            with Record() as record:
                 outputs = call_node(node, list(inputs.values()))
         finally:
             state.restore()
@@ -130,44 +135,8 @@ def _added(parts: Sequence[Tensor]) -> Tensor | None:
     return total
 
 
-class _Gradients:
-    """Gradients of tensors in a record, by the ops' rules, last op first."""
-
-    def __init__(self, entries: Sequence[Entry], inputs: Sequence[Tensor]) -> None:
-        self._entries = entries
-        self._found: dict[int, Tensor] = {}
-        self._parameters: dict[int, Parameter] = {}
-        self._tracked = {id(tensor) for tensor in inputs if tensor.dtype.is_float}
-        for entry in entries:
-            for tensor in entry.inputs:
-                if isinstance(tensor, Parameter) and tensor.requires_grad:
-                    self._parameters[id(tensor)] = tensor
-                    self._tracked.add(id(tensor))
-            if self._tracked.intersection(map(id, entry.inputs)):
-                self._tracked.update(id(t) for t in entry.outputs if t.dtype.is_float)
-
-    def add(self, tensor: Tensor, gradient: Tensor) -> None:
-        """Add a contribution to a tensor's gradient."""
-        known = self._found.get(id(tensor))
-        self._found[id(tensor)] = gradient if known is None else ops.add(known, gradient)
-
-    def of(self, tensor: Tensor) -> Tensor | None:
-        """The gradient of a tensor, if one came to it."""
-        return self._found.get(id(tensor)) if id(tensor) in self._tracked else None
-
-    def parameters(self) -> list[tuple[Parameter, Tensor]]:
-        """The trained parameters that were read, with their gradients."""
-        return [(p, self._found[key]) for key, p in self._parameters.items() if key in self._found]
-
-    def run(self) -> None:
-        """Apply the rules of all entries."""
-        for entry in reversed(self._entries):
-            douts = tuple(self._found.get(id(tensor)) for tensor in entry.outputs)
-            needs = tuple(id(tensor) in self._tracked for tensor in entry.inputs)
-            if entry.op.grad is None or not any(needs) or all(d is None for d in douts):
-                continue
-            context = GradContext(entry.inputs, entry.outputs, douts, entry.attrs, needs)
-            parts = entry.op.grad(context)
-            for tensor, part, wanted in zip(entry.inputs, parts, needs, strict=True):
-                if wanted and part is not None:
-                    self.add(tensor, part)
+def _trained(entries: Sequence[Entry]) -> list[Parameter]:
+    """The trained parameters that were read, each once."""
+    read = [tensor for entry in entries for tensor in entry.inputs]
+    found = [t for t in read if isinstance(t, Parameter) and t.requires_grad]
+    return list({id(parameter): parameter for parameter in found}.values())
