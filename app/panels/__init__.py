@@ -1,1 +1,57 @@
+"""The window's panels: one file each, all fed by `EditorState`, all docked by `add_panels`."""
 
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QDockWidget, QScrollArea, QWidget
+
+from ..docks import Area
+from .breakpoints import BreakpointList, BreakpointsPanel
+from .code import CodePanel
+from .history import HistoryPanel
+from .inspector import InspectorPanel
+from .problems import ProblemsPanel
+from .profile import ProfilePanel
+from .tensor import TensorPanel
+from .training import TrainingPanel
+
+if TYPE_CHECKING:
+    from ..window import MainWindow
+
+PANELS: tuple[tuple[Area, str, type], ...] = (
+    ("right", "Tensor", TensorPanel),
+    ("right", "Inspector", InspectorPanel),
+    ("right", "Stops", BreakpointList),
+    ("bottom", "Training", TrainingPanel),
+    ("bottom", "Code", CodePanel),
+    ("bottom", "Profile", ProfilePanel),
+    ("bottom", "Breakpoints", BreakpointsPanel),
+    ("bottom", "Problems", ProblemsPanel),
+    ("bottom", "History", HistoryPanel),
+)
+
+
+def add_panels(window: MainWindow) -> dict[str, QWidget]:
+    """Put every panel into the window; returns them by title."""
+    made: dict[str, QWidget] = {}
+    for area, title, kind in PANELS:
+        panel = kind(window.state, window.link)
+        made[title] = panel
+        dock = window.add_panel(area, title, _scrolled(panel) if title == "Inspector" else panel)
+        if isinstance(panel, ProblemsPanel):
+            panel.counted.connect(partial(_show_count, dock, title))
+            _show_count(dock, title, panel.list.count())
+    return made
+
+
+def _show_count(dock: QDockWidget, title: str, number: int) -> None:
+    dock.setWindowTitle(f"{title} {number}" if number else title)
+
+
+def _scrolled(panel: QWidget) -> QScrollArea:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setWidget(panel)
+    return area

@@ -1,0 +1,54 @@
+"""Plots in the program's looks."""
+
+from __future__ import annotations
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPen
+from PySide6.QtWidgets import QWidget
+
+from .. import theme
+
+
+class Plot(pg.PlotWidget):
+    """An empty plot: quiet axes, dotted grid, no menus, the theme's colours also after a switch."""
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._curves: list[tuple[pg.PlotDataItem, str, bool]] = []
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.setMouseEnabled(x=False, y=False)
+        self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
+        self.setAccessibleName(title)
+        self.setToolTip(title)
+        self.setMinimumHeight(80)
+        for name in ("left", "bottom"):
+            axis = self.getPlotItem().getAxis(name)
+            axis.setStyle(tickLength=0, tickTextOffset=6, maxTickLevel=0)
+            axis.setTickFont(theme.font(10, mono=True))
+        self.getPlotItem().showGrid(x=False, y=True, alpha=0.25)
+        self.recolor()
+        theme.switch.changed.connect(self.recolor)
+
+    def add_curve(self, token: str, *, dashed: bool = False) -> pg.PlotDataItem:
+        """A new curve in a token's colour; dashes tell two apart without colour."""
+        curve = self.plot([], [], pen=_pen(token, dashed))
+        self._curves.append((curve, token, dashed))
+        return curve
+
+    def recolor(self, _: object = None) -> None:
+        """Take the colours of the current theme."""
+        colors = theme.current()
+        self.setBackground(QColor(colors.panel))
+        for name in ("left", "bottom"):
+            axis = self.getPlotItem().getAxis(name)
+            axis.setPen(pg.mkPen(colors.line))
+            axis.setTextPen(pg.mkPen(colors.muted))
+        for curve, token, dashed in self._curves:
+            curve.setPen(_pen(token, dashed))
+
+
+def _pen(token: str, dashed: bool) -> QPen:
+    style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
+    return pg.mkPen(getattr(theme.current(), token), width=1.8, style=style)
