@@ -11,8 +11,8 @@ from pathlib import Path
 from ...engine.run.breakpoints import Breakpoint, ConditionError, Direction, parse_condition
 from ...engine.run.graph import Edge, GraphError
 from ..session.messages import (
+    AnyCommand,
     Backward,
-    Command,
     Continue,
     Event,
     Inspect,
@@ -128,7 +128,7 @@ class _Debugger:
 
     def pass_by(self, *, backward: bool) -> int:
         """Print every stop and go on."""
-        commands: list[Command] = [Run(), *([Backward()] if backward else [])]
+        commands: list[AnyCommand] = [Run(), *([Backward()] if backward else [])]
         for command in commands:
             event = self._go(command)
             while isinstance(event, Paused):
@@ -139,7 +139,7 @@ class _Debugger:
         self.output.say(f"finished with {self.stops} stop{'' if self.stops == 1 else 's'}")
         return Exit.OK
 
-    def _go(self, command: Command) -> Event | None:
+    def _go(self, command: AnyCommand) -> Event | None:
         """Let the session work; print what happens; the last event that says how it rests."""
         rest: Event | None = None
         for event in self.driver.stream(command):
@@ -216,7 +216,7 @@ class _Debugger:
         return event
 
     def _obey(self, word: str, rest: str) -> Event | None:
-        moves: dict[str, Command] = {
+        moves: dict[str, AnyCommand] = {
             "step": Step(),
             "continue": Continue(),
             "back": StepBack(),

@@ -13,7 +13,6 @@ import msgspec
 
 from ..session.messages import (
     AnyCommand,
-    Command,
     CommandFailed,
     DocumentLoaded,
     Event,
@@ -73,8 +72,9 @@ class Driver:
         loaded = self.ask(LoadDocument(text, str(path.resolve())), code=Exit.USAGE)
         if not isinstance(loaded, DocumentLoaded):
             raise TypeError(f"{type(loaded).__name__} is no answer to LoadDocument")
-        if runnable and loaded.problems:
-            first, *others = loaded.problems
+        errors = [problem for problem in loaded.problems if problem.severity == "error"]
+        if runnable and errors:
+            first, *others = errors
             for problem in others:
                 self.output.warn(f"{self.name(problem.node)}: {problem.message}")
             raise CliError(first.message, first.fix, node=self.name(first.node), code=Exit.USAGE)
@@ -89,10 +89,10 @@ class Driver:
         """The name of a node or group, by id."""
         return self.session.name(node) if node else ""
 
-    def ask(self, command: Command, *, code: Exit = Exit.FAILED) -> Event:
+    def ask(self, command: AnyCommand, *, code: Exit = Exit.FAILED) -> Event:
         """Carry out a command and return its answer; `CliError` with `code` when it fails."""
         self._requests += 1
-        numbered: AnyCommand = msgspec.structs.replace(command, request=self._requests)
+        numbered = msgspec.structs.replace(command, request=self._requests)
         self.session.handle(numbered)
         while True:
             for event in self._events:
@@ -113,7 +113,9 @@ class Driver:
             )
         return event
 
-    def stream(self, command: Command, *, interrupt: AnyCommand | None = None) -> Iterator[Event]:
+    def stream(
+        self, command: AnyCommand, *, interrupt: AnyCommand | None = None
+    ) -> Iterator[Event]:
         """Carry out a command and yield the events of the work that it starts, until it rests.
 
         With `interrupt`, the first Ctrl-C sends that command instead of ending the program.

@@ -223,16 +223,17 @@ class CommandFailed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something that keeps a node from running; `port` is "" when it is the whole node."""
+    """Something wrong with a port, or (`port` "") a node; an error keeps the graph from running."""
 
     node: str
     port: str
     message: str
     fix: str = ""
+    severity: Literal["error", "warning"] = "error"
 
 
 class DocumentLoaded(msgspec.Struct, frozen=True, tag=True):
-    """The session now has this revision; with problems, the graph cannot run yet."""
+    """The session now has this revision; with errors among the problems, it cannot run yet."""
 
     request: int
     revision: int

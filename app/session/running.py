@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engine.run.breakpoints import Breakpoint, Breakpoints, Direction
 from ...engine.run.events import Event as RunEvent
-from ...engine.run.events import Failed, Finished, NodeDone, Paused
+from ...engine.run.events import Failed, NodeDone, Paused
 from ...engine.run.executor import Execution
 from ...engine.run.graph import Edge, Graph, Source
 from ...engine.run.inspect import statistics
@@ -33,11 +33,10 @@ class SessionError(ValueError):
 
 @dataclass(frozen=True)
 class Motion:
-    """How far to go on: one node, or to a stop; forward, or over the gradients."""
+    """How far to go on: one node, to before the node `until`, or to the next stop."""
 
     single: bool = False
     until: str | None = None
-    direction: Direction = "forward"
 
 
 @dataclass
@@ -76,7 +75,6 @@ class Running:
         self.state: m.State = "empty"
         self._graph: Graph | None = None
         self._motion: Motion | None = None
-        self._noted = 0
 
     @property
     def moving(self) -> bool:
@@ -129,7 +127,6 @@ class Running:
             breakpoints=self.breakpoints if stops else None,
             training=self.training,
         )
-        self._noted = 0
         self.move(motion)
 
     def move(self, motion: Motion) -> None:
@@ -142,20 +139,29 @@ class Running:
         """Rest before the next node."""
         if self._motion is None:
             raise SessionError("Nothing is running that could be paused.")
-        direction, self._motion = self._motion.direction, None
-        self._emit(m.Paused(self._next(), "user", direction=direction))
+        self._motion = None
+        self._emit(m.Paused(self._next, "user", direction=self._need().direction))
         self._rest("paused")
 
     def step_back(self) -> None:
         """Go back by one node."""
         self._motion = None
-        event = self._need().step_back()
-        self._emit(m.Paused(getattr(event, "node", None), "step"))
+        execution = self._need()
+        execution.step_back()
+        self._emit(m.Paused(self._next, "step", direction=execution.direction))
         self._rest("paused")
 
     def rerun_from(self, node: str) -> None:
         """Run this node and what is downstream again."""
         self._need().rerun_from(node)
+        self.move(Motion())
+
+    def backward(self, loss: str | None) -> None:
+        """Go over the gradients of the loss, node by node, as over the nodes before."""
+        execution = self._need()
+        if not (execution.finished and execution.direction == "forward"):
+            raise SessionError("The run has not come to its end.", "Continue to the end first.")
+        execution.backward(loss)
         self.move(Motion())
 
     def slice(self) -> bool:
@@ -164,50 +170,52 @@ class Running:
         if motion is None:
             return False
         execution = self._need()
-        if (unit := self._unit()) is not None:
-            self._emit(m.NodeStarted(unit, motion.direction))
-        event = self._advance(execution, motion)
-        for noted in execution.notes[self._noted :]:
-            self._emit(m.BreakpointNoted(noted.breakpoint, noted.count, noted.stats))
-        self._noted = len(execution.notes)
+        if self._next is not None:
+            self._emit(m.NodeStarted(self._next, execution.direction))
+        noted = len(execution.notes)
+        event = execution.advance("node", until=motion.until)
+        for note in execution.notes[noted:]:
+            self._emit(m.BreakpointNoted(note.breakpoint, note.count, note.stats))
         self._tell(event, motion)
         return self.moving
 
-    def _advance(self, execution: Execution, motion: Motion) -> RunEvent:
-        return execution.advance("node", until=motion.until)
-
     def _tell(self, event: RunEvent, motion: Motion) -> None:
         """Pass on what the execution did, and rest where it rests."""
-        match event:
-            case NodeDone(node, seconds, outputs):
-                self._emit(m.NodeFinished(node, 1e3 * seconds, outputs, motion.direction))
-                self._show_watched(node, motion.direction)
-                if motion.single and self._unit() is not None:
-                    self._motion = None
-                    self._emit(m.Paused(self._next(), "step", direction=motion.direction))
-                    self._rest("paused")
-            case Paused():
-                self._motion = None
-                self._emit(_pause(event))
-                self._rest("paused")
-            case Failed():
-                self._motion = None
-                self._emit(_failure(event))
-                self._rest("failed")
-            case Finished(seconds):
-                self._motion = None
-                loss = self._loss() if motion.direction == "forward" else None
-                self._emit(m.RunFinished(1e3 * seconds, loss, motion.direction))
-                self._rest("finished")
+        if isinstance(event, NodeDone):
+            milliseconds = 1e3 * event.seconds
+            self._emit(m.NodeFinished(event.node, milliseconds, event.outputs, event.direction))
+            self._show_watched(event.node, event.direction)
+            if not motion.single or self._next is None:
+                return
+            rest, state = m.Paused(self._next, "step", direction=event.direction), "paused"
+        elif isinstance(event, Paused):
+            rest, state = _pause(event), "paused"
+        elif isinstance(event, Failed):
+            rest, state = _failure(event), "failed"
+        else:
+            loss = self.loss() if event.direction == "forward" else None
+            rest, state = m.RunFinished(1e3 * event.seconds, loss, event.direction), "finished"
+        self._motion = None
+        self._emit(rest)
+        self._rest(state)
 
     def _show_watched(self, unit: str, direction: Direction) -> None:
+        """Tell what is on the watched wires that this unit has just given a value."""
         execution = self._need()
-        for edge, way in self.watches.edges:
-            source = self.graph.source(edge)
-            if way == direction and source.node == unit and execution.has_value(edge):
+        group = self.graph.groups.get(unit)
+        ran = group.nodes if group else {unit}
+        for edge, way in sorted(self.watches.edges):
+            giver = edge.node if way == "gradient" else self.graph.source(edge).node
+            if way != direction or giver not in ran:
+                continue
+            if way == "gradient":
+                self.show(edge, execution.gradient(edge), way)
+            elif execution.has_value(edge):
                 self.show(edge, execution.value(edge))
 
-    def show(self, edge: Edge, array: np.ndarray, way: Direction = "forward", step: int = 0) -> None:
+    def show(
+        self, edge: Edge, array: np.ndarray, way: Direction = "forward", step: int = 0
+    ) -> None:
         """Tell what is on a watched wire, and keep it in the wire's history."""
         stats = statistics(array)
         self.watches.note(edge, way, step, stats)
@@ -216,9 +224,10 @@ class Running:
 
     def value(self, edge: Edge, *, gradient: bool) -> np.ndarray:
         """The value on a wire, or its gradient."""
-        return self._need().value(edge)
+        execution = self._need()
+        return execution.gradient(edge) if gradient else execution.value(edge)
 
-    def _loss(self) -> float | None:
+    def loss(self) -> float | None:
         """The value of the graph's last loss node, if it is one number."""
         execution = self._need()
         for node in reversed(self.graph.losses()):
@@ -233,12 +242,10 @@ class Running:
             raise SessionError("The graph has not been run yet.", "Run it, or step into it, first.")
         return self.execution
 
-    def _unit(self) -> str | None:
+    @property
+    def _next(self) -> str | None:
         unit = None if self.execution is None else self.execution.next_unit
         return None if unit is None else unit.id
-
-    def _next(self) -> str | None:
-        return self._unit()
 
     def _rest(self, state: m.State) -> None:
         self._say(state)
@@ -247,7 +254,8 @@ class Running:
 
     def _say(self, state: m.State) -> None:
         self.state = state
-        self._emit(m.StateChanged(state, self._unit()))
+        back = 0 if self.execution is None else self.execution.back_steps
+        self._emit(m.StateChanged(state, self._next, back))
 
 
 def _pause(event: Paused) -> m.Paused:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 
-from ...engine.run.graph import Graph, GraphError
+from ...engine.run.graph import Graph
+from ...nodes.build import training_settings
 from ...nodes.document import Document
+from ...nodes.infer import Inference
 from . import messages as m
-from .fitting import Fitting
-from .groups import Groups
+from .batches import Batches
 from .inspection import inspect
 from .model import Model
-from .running import Motion, Running, SessionError
-
-Handler = Callable[["Session", m.AnyCommand], m.Event | None]
+from .running import Motion, Running
 
 
 class Session:
@@ -36,12 +34,9 @@ class Session:
     def __init__(self, emit: Callable[[m.Event], None]) -> None:
         self._emit = emit
         self._model = Model()
+        self._batches = Batches()
         self._running = Running(emit)
-        self._groups = Groups(emit)
-        self._fitting = Fitting(emit, self._running.watches)
         self._extra: tuple[m.Breakpoint, ...] = ()
-        self._pinned = True
-        self._batch = 0
 
     @property
     def document(self) -> Document:
@@ -52,6 +47,11 @@ class Session:
     def graph(self) -> Graph:
         """The graph that runs; SessionError while the document's problems keep it from running."""
         return self._running.graph
+
+    @property
+    def inference(self) -> Inference:
+        """Shapes, parameters and problems of the document as it is."""
+        return self._model.inference
 
     def name(self, id: str) -> str:
         """The name of a node or group, by id."""
@@ -65,7 +65,6 @@ class Session:
 
     def close(self) -> None:
         """Forget everything, temporary files too."""
-        self._fitting.forget()
         self._running.forget()
 
     def handle(self, command: m.AnyCommand) -> None:
@@ -79,35 +78,96 @@ class Session:
 
     def work(self) -> bool:
         """Do one slice of the work at hand: a node, or a training step. True if more is to do."""
-        if self._fitting.moving:
-            return self._fitting.slice()
         return self._running.slice()
 
     def _carry_out(self, command: m.AnyCommand) -> m.Event | None:
         match command:
             case m.LoadDocument() | m.Patch():
-                return self._change(command)
-            case m.Inspect() | m.Export() | m.SaveWeights() | m.LoadWeights():
-                return self._files_and_values(command)
-            case m.CompileGroup() | m.DiscardGroup():
-                return self._group(command)
-            case (
-                m.Train()
-                | m.ResumeTraining()
-                | m.PauseTraining()
-                | m.StopTraining()
-                | m.OverfitOneBatch()
-            ):
-                return self._train(command)
+                return self._take_document(command)
+            case m.Inspect():
+                return self._inspect(command)
             case m.SetMode(training):
                 self._running.set_training(training)
             case m.PinBatch(on):
-                self._pinned = on
+                self._batches.pin(on)
             case m.SetBreakpoints(breakpoints):
                 self._extra = breakpoints
-                self._place_breakpoints()
+                self._place_marks()
             case m.Shutdown():
                 self.close()
             case _:
-                return self._run(command)
+                self._run(command)
         return None
+
+    def _take_document(self, command: m.LoadDocument | m.Patch) -> m.Event:
+        """A new document, or a change of the one that is here."""
+        if isinstance(command, m.LoadDocument):
+            self._model.load(command)
+            self._extra = ()
+            self._running.take(self._model.graph)
+        elif self._model.patch(command):
+            self._running.take(self._model.graph)
+        self._place_marks()
+        return self._model.loaded(command.request)
+
+    def _place_marks(self) -> None:
+        """Give the run the breakpoints and watches that there are now."""
+        self._running.set_breakpoints([*self._model.breakpoints(), *self._extra])
+        self._running.watches.watch(self._model.watches())
+
+    def _run(self, command: m.AnyCommand) -> None:
+        """The commands of running and debugging."""
+        running = self._running
+        match command:
+            case m.Run(breakpoints):
+                self._start(Motion(), stops=breakpoints)
+            case m.Step() if running.execution is None or running.state == "finished":
+                self._start(Motion(single=True))
+            case m.Step():
+                running.move(Motion(single=True))
+            case m.RunTo(node) if running.execution is None or running.state == "finished":
+                self._start(Motion(until=self._known(node)))
+            case m.RunTo(node):
+                running.move(Motion(until=self._known(node)))
+            case m.Continue():
+                running.move(Motion())
+            case m.StepBack():
+                running.step_back()
+            case m.RerunFrom(node):
+                running.rerun_from(self._known(node))
+            case m.Backward():
+                running.backward(self._model.inference.loss)
+            case m.Pause():
+                running.pause()
+            case m.Stop():
+                running.stop()
+            case _:
+                raise TypeError(f"{type(command).__name__} is no command of this version")
+
+    def _start(self, motion: Motion, *, stops: bool = True) -> None:
+        feeds = self._batches.feeds(self.graph, training_settings(self.document))
+        self._running.start(feeds, motion, stops=stops)
+
+    def _known(self, node: str) -> str:
+        return self.graph.node(node).id
+
+    def _inspect(self, command: m.Inspect) -> m.Event:
+        key = (command.edge, "gradient" if command.gradient else "forward")
+        history = self._running.watches.history.get(key, ())
+        array = self._running.value(command.edge, gradient=command.gradient)
+        return inspect(command, array, history)
+
+
+def _failure(command: m.AnyCommand, error: Exception) -> m.CommandFailed:
+    """The answer to a command that raised; a traceback only where the error was not foreseen."""
+    foreseen = isinstance(error, ValueError)
+    message = str(error) or type(error).__name__
+    nodes = getattr(error, "nodes", ())
+    return m.CommandFailed(
+        command.request,
+        type(command).__name__,
+        message if foreseen else f"{type(error).__name__}: {message}",
+        getattr(error, "fix", ""),
+        getattr(error, "node", None) or (nodes[0] if nodes else None),
+        "" if foreseen else "".join(traceback.format_exception(error)),
+    )

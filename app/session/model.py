@@ -1,0 +1,136 @@
+"""The document of a session and the graph that is built from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from ...engine.run.breakpoints import Breakpoint
+from ...engine.run.graph import Edge, Graph
+from ...nodes import changes as c
+from ...nodes.build import BuildCache, BuildError, build
+from ...nodes.document import Document
+from ...nodes.files import loads
+from ...nodes.infer import Inference, infer
+from ...nodes.infer import Problem as Found
+from ...nodes.items import Direction
+from . import messages as m
+from .running import SessionError
+
+UNSEEN = (
+    c.MoveNodes,
+    c.SetTraining,
+    c.SetTitle,
+    c.AddFrame,
+    c.SetFrame,
+    c.RemoveFrame,
+    c.AddNote,
+    c.SetNote,
+    c.RemoveNote,
+    c.SetBreakpoint,
+    c.RemoveBreakpoint,
+    c.SetWatch,
+    c.RemoveWatch,
+)
+"""Changes that leave the graph as it is."""
+
+
+class Model:
+    """A document and its graph; Cells keep their weights from one build to the next."""
+
+    def __init__(self) -> None:
+        self.document = Document()
+        self.path: Path | None = None
+        self.revision = 0
+        self.graph: Graph | None = None
+        self.inference = Inference()
+        self.problems: tuple[m.Problem, ...] = ()
+        self._cache = BuildCache()
+
+    @property
+    def base(self) -> Path | None:
+        """The folder that data paths start from."""
+        return None if self.path is None else self.path.parent
+
+    def load(self, command: m.LoadDocument) -> None:
+        """Take another document, with fresh weights; DocumentError leaves the one that is here."""
+        path = Path(command.path) if command.path else None
+        self.document = loads(command.text, path.name if path else "The document")
+        self.path = path
+        self.revision = command.revision
+        self._cache = BuildCache()
+        self.rebuild()
+
+    def patch(self, command: m.Patch) -> bool:
+        """Apply a change; whether it changed the graph, which is then built anew.
+
+        Raises
+        ------
+        SessionError
+            The change does not follow the revision that the session has.
+        DocumentError
+            The change does not fit the document.
+        """
+        if command.revision != self.revision + 1:
+            raise SessionError(
+                f"The change leads to revision {command.revision}, but the session has "
+                f"revision {self.revision}.",
+                "Load the document anew.",
+            )
+        self.document.apply(command.change)
+        self.revision = command.revision
+        if not changes_graph(command.change):
+            return False
+        self.rebuild()
+        return True
+
+    def rebuild(self) -> None:
+        """Infer and build; without a graph, `problems` says why."""
+        self.inference = infer(self.document, self.base)
+        problems = self.inference.problems
+        self.graph = None
+        if not self.inference.errors:
+            try:
+                self.graph = build(
+                    self.document, self._cache, base=self.base, inference=self.inference
+                )
+            except BuildError as error:
+                problems = (*error.problems, *problems)
+        self.problems = tuple(map(_problem, problems))
+
+    def fresh_weights(self) -> None:
+        """Build with new weights, as the training seed gives them."""
+        self._cache = BuildCache()
+        self.rebuild()
+
+    def breakpoints(self) -> Iterable[Breakpoint]:
+        """The document's breakpoints as the engine takes them."""
+        for item in self.document.breakpoints.values():
+            edge = Edge(item.target, item.input)
+            yield Breakpoint(edge, item.condition, item.enabled, item.action, item.direction)
+
+    def watches(self) -> Iterable[tuple[Edge, Direction]]:
+        """The wires that the document watches."""
+        for item in self.document.watches.values():
+            yield Edge(item.target, item.input), item.direction
+
+    def loaded(self, request: int) -> m.DocumentLoaded:
+        """The answer to a document or a change."""
+        return m.DocumentLoaded(
+            request,
+            self.revision,
+            len(self.document.nodes),
+            self.inference.cost.parameters,
+            self.problems,
+        )
+
+
+def changes_graph(change: c.Change) -> bool:
+    """Whether a change touches what runs."""
+    if isinstance(change, c.Compound):
+        return any(changes_graph(part) for part in change.changes)
+    return not isinstance(change, UNSEEN)
+
+
+def _problem(found: Found) -> m.Problem:
+    return m.Problem(found.node or "", found.port or "", found.message, found.fix, found.severity)
