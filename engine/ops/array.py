@@ -250,6 +250,7 @@ def _reshape_grad(ctx: GradContext) -> Grads:
     grad=_reshape_grad,
     lowering=View(),
     category="array",
+    inputs=("input",),
 )
 def reshape(input: TensorLike, shape: Any) -> Call:
     """Arrange the elements in another shape.
@@ -354,6 +355,7 @@ def _broadcast_grad(ctx: GradContext) -> Grads:
     grad=_broadcast_grad,
     lowering=View(),
     category="array",
+    inputs=("input",),
     method=True,
 )
 def broadcast_to(input: TensorLike, shape: Any) -> Call:
