@@ -24,8 +24,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .expressions import (
     BOOL,
@@ -52,6 +51,9 @@ from .expressions import (
     const,
     select,
 )
+
+if TYPE_CHECKING:
+    from .target import Target
 
 __all__ = (
     "BOOL",
@@ -182,17 +184,23 @@ class Function:
     body: tuple[Statement, ...]
     scratch: tuple[Scratch, ...] = ()
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The function as text; equal functions have equal text."""
         from .loop_text import function_text
 
         return function_text(self)
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """A hash of everything but the function's name."""
         return hashlib.sha256(self.text.partition("(")[2].encode()).hexdigest()
+
+    def llvm(self, target: Target, declarations: dict[str, str]) -> str:
+        """Return the LLVM definition; puts what it calls into `declarations`, by name."""
+        from .llvm import print_function
+
+        return print_function(self, target, declarations)
 
     def __str__(self) -> str:
         return self.text

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, Protocol
+
+from llvmlite import binding
+
+from .object_cache import load_object, object_key, store_object
+from .target import Target, host
+
+_LOCK: Final = threading.RLock()
+_SERIAL: Final = itertools.count()
 
 
 class Kernel(Protocol):
@@ -20,6 +32,10 @@ class Kernel(Protocol):
         """A canonical description; equal text means equal code."""
         ...
 
+    def llvm(self, target: Target, declarations: dict[str, str]) -> str:
+        """Return the LLVM definition; put what it calls into `declarations`, by name."""
+        ...
+
 
 @dataclass(frozen=True)
 class Library:
@@ -28,6 +44,7 @@ class Library:
     addresses: dict[str, int]
     compiled: bool
     seconds: float
+    _tracker: object = field(repr=False, compare=False)
 
     def __getitem__(self, name: str) -> int:
         return self.addresses[name]
@@ -35,4 +52,82 @@ class Library:
 
 def compile_module(kernels: Sequence[Kernel]) -> Library:
     """Return the kernels' machine code, compiled together or loaded from the disk cache."""
-    raise NotImplementedError
+    started = time.perf_counter()
+    target = host()
+    names = [kernel.name for kernel in kernels]
+    if len(set(names)) != len(names):
+        raise ValueError(f"kernels of one module need different names, got {names}")
+    key = object_key([kernel.text for kernel in kernels], target)
+    with _LOCK:
+        image = load_object(key)
+        compiled = image is None
+        if image is None:
+            image = _compile(module_text(kernels, target), target)
+            store_object(key, image)
+        tracker = _link(image, names)
+    addresses = {name: tracker[name] for name in names}
+    return Library(addresses, compiled, time.perf_counter() - started, tracker)
+
+
+def module_text(kernels: Sequence[Kernel], target: Target | None = None) -> str:
+    """Return the LLVM module of the kernels: what `CELLWIRE_DEBUG` shows."""
+    target = target or host()
+    declarations: dict[str, str] = {}
+    definitions = [kernel.llvm(target, declarations) for kernel in kernels]
+    for kernel in kernels:
+        declarations.pop(kernel.name, None)
+    return "\n\n".join([*definitions, "\n".join(declarations.values())]) + "\n"
+
+
+def assembly_text(kernels: Sequence[Kernel]) -> str:
+    """Return the machine code of the kernels as assembly."""
+    target = host()
+    with _LOCK:
+        machine = _machine(target)
+        return machine.emit_assembly(_parse(module_text(kernels, target), machine))
+
+
+def _compile(text: str, target: Target) -> bytes:
+    machine = _machine(target)
+    return machine.emit_object(_parse(text, machine))
+
+
+def _parse(text: str, machine: binding.TargetMachine) -> binding.ModuleRef:
+    module = binding.parse_assembly(text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    return module
+
+
+@cache
+def _machine(target: Target) -> binding.TargetMachine:
+    _initialize()
+    return binding.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.features,
+        opt=3,
+        reloc="pic",
+        codemodel="default",
+        jit=True,
+    )
+
+
+@cache
+def _initialize() -> None:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
+
+
+@cache
+def _jit() -> binding.LLJIT:
+    _initialize()
+    return binding.create_lljit_compiler()
+
+
+def _link(image: bytes, names: Sequence[str]) -> binding.ResourceTracker:
+    builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    return builder.link(_jit(), f"cellwire{next(_SERIAL)}")

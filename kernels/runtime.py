@@ -2,21 +2,31 @@
 
 A `Program` lists its steps. Compiled with its kernels it is an `Entry`; bound to fixed buffers
 (arena, parameters, constants) and sizes it is a `Bound`, called with the arrays that change.
+The native function takes one pointer, to 64-bit words: the address of the bound part, then the
+array objects of this call. It reads each array's data pointer from the object itself, where NumPy's
+C API puts it, because asking for it in Python costs a microsecond an array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ctypes
+import struct
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from .native import Kernel, Library
+from .native import Kernel, Library, compile_module
+from .target import Target
+
+DATA_OFFSET: Final = object.__basicsize__
+"""Where a NumPy array object holds its data pointer: after the object's head."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A buffer of a step: the i-th array of the call, or the i-th fixed buffer plus bytes."""
+    """A buffer of a step: the i-th array of the call, or the i-th fixed buffer, plus bytes."""
 
     kind: str  # "array" | "fixed"
     index: int
@@ -42,24 +52,128 @@ class Program:
     ints: tuple[str, ...]
     steps: tuple[Step, ...]
 
+    @property
+    def text(self) -> str:
+        """The steps as text, one a line."""
+        lines = [f"program {self.name}({self.arrays} arrays, {self.fixed} fixed, {self.ints})"]
+        for step in self.steps:
+            slots = [f"{s.kind}{s.index}+{s.offset}" for s in step.buffers]
+            lines.append(f"  {step.kernel}({', '.join([*slots, *map(str, step.ints)])})")
+        return "\n".join(lines) + "\n"
+
+    def llvm(self, target: Target, declarations: dict[str, str]) -> str:
+        """Return the LLVM definition: load the words, call the kernels."""
+        lines = [f"define void @{self.name}(ptr %call) nounwind {{", "entry:"]
+        lines.append("  %bound = load ptr, ptr %call, align 8")
+        for index in range(self.arrays):
+            lines += [
+                f"  %s{index} = getelementptr i64, ptr %call, i64 {index + 1}",
+                f"  %o{index} = load ptr, ptr %s{index}, align 8",
+                f"  %d{index} = getelementptr i8, ptr %o{index}, i64 {DATA_OFFSET}",
+                f"  %array{index} = load ptr, ptr %d{index}, align 8",
+            ]
+        for word in range(self.fixed + len(self.ints)):
+            name, kind = self._word(word)
+            lines.append(f"  %w{word} = getelementptr i64, ptr %bound, i64 {word}")
+            lines.append(f"  {name} = load {kind}, ptr %w{word}, align 8")
+        for number, step in enumerate(self.steps):
+            lines += self._call(number, step, declarations)
+        return "\n".join([*lines, "  ret void", "}"])
+
+    def _word(self, word: int) -> tuple[str, str]:
+        if word < self.fixed:
+            return f"%fixed{word}", "ptr"
+        return f"%int.{self.ints[word - self.fixed]}", "i64"
+
+    def _call(self, number: int, step: Step, declarations: dict[str, str]) -> list[str]:
+        lines, args, kinds = [], [], []
+        for place, slot in enumerate(step.buffers):
+            pointer = f"%{slot.kind}{slot.index}"
+            if slot.offset:
+                moved = f"%b{number}.{place}"
+                lines.append(f"  {moved} = getelementptr i8, ptr {pointer}, i64 {slot.offset}")
+                pointer = moved
+            args.append(f"ptr {pointer}")
+            kinds.append("ptr")
+        for value in step.ints:
+            args.append(f"i64 {value}" if isinstance(value, int) else f"i64 %int.{value}")
+            kinds.append("i64")
+        declarations[step.kernel] = f"declare void @{step.kernel}({', '.join(kinds)})"
+        return [*lines, f"  call void @{step.kernel}({', '.join(args)})"]
+
 
 class Entry:
     """A compiled program."""
 
-    library: Library
+    __slots__ = ("_pack", "_run", "library", "program")
 
-    def bind(self, fixed: Sequence[np.ndarray | int], ints: Mapping[str, int]) -> Bound:
-        """Fix buffers (arrays, kept alive, or addresses) and sizes."""
-        raise NotImplementedError
+    def __init__(self, program: Program, library: Library) -> None:
+        self.program = program
+        self.library = library
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(library[program.name])
+        self._pack = struct.Struct(f"{1 + program.arrays}q").pack
+
+    def bind(
+        self, fixed: Sequence[np.ndarray | int] = (), ints: Mapping[str, int] | None = None
+    ) -> Bound:
+        """Fix buffers (arrays, which are kept alive, or addresses) and sizes."""
+        sizes = dict(ints or {})
+        if len(fixed) != self.program.fixed or set(sizes) != set(self.program.ints):
+            raise ValueError(
+                f"program {self.program.name} binds {self.program.fixed} buffers and sizes "
+                f"{self.program.ints}, got {len(fixed)} and {tuple(sizes)}"
+            )
+        words = [item if isinstance(item, int) else item.ctypes.data for item in fixed]
+        words += [sizes[name] for name in self.program.ints]
+        table = struct.pack(f"{len(words)}q", *words)
+        return Bound(self, self._run, self._pack, table, tuple(fixed))
 
 
 class Bound:
-    """A program ready to run: `bound(*arrays)` runs every step; the arrays are C-contiguous."""
+    """A program ready to run.
+
+    `bound(*arrays)` runs every step. The arrays are C-contiguous, of the dtypes and sizes the
+    kernels were made for: nothing is checked here. Calls from several threads may overlap as far as
+    the fixed buffers allow.
+    """
+
+    __slots__ = ("_address", "_arrays", "_keep", "_pack", "_run")
+
+    def __init__(
+        self,
+        entry: Entry,
+        run: Callable[[bytes], None],
+        pack: Callable[..., bytes],
+        table: bytes,
+        fixed: tuple[np.ndarray | int, ...],
+    ) -> None:
+        self._run, self._pack = run, pack
+        self._arrays = entry.program.arrays
+        buffer = ctypes.create_string_buffer(table, len(table) or 1)
+        self._address = ctypes.addressof(buffer)
+        self._keep = (entry, buffer, fixed)
 
     def __call__(self, *arrays: np.ndarray) -> None:
-        raise NotImplementedError
+        self._run(self._pack(self._address, *map(id, arrays)))
 
 
 def build_entry(program: Program, kernels: Sequence[Kernel]) -> Entry:
     """Compile a program with the kernels its steps name, as one module."""
-    raise NotImplementedError
+    known = {kernel.name for kernel in kernels}
+    missing = [step.kernel for step in program.steps if step.kernel not in known]
+    if missing:
+        raise ValueError(f"program {program.name} calls {missing[0]}, which is not among {known}")
+    return Entry(program, compile_module([*kernels, program]))
+
+
+def _check_layout() -> None:
+    """Refuse to run where array objects are laid out otherwise than expected."""
+    probe = np.zeros(3)
+    found = ctypes.c_void_p.from_address(id(probe) + DATA_OFFSET).value
+    if found != probe.ctypes.data:
+        raise ImportError(
+            "this Python lays out NumPy arrays in an unknown way; use CPython with NumPy 2"
+        )
+
+
+_check_layout()
