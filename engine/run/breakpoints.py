@@ -348,6 +348,7 @@ class Breakpoints:
     """
 
     items: Iterable[Breakpoint] = ()
+    revision: int = field(init=False, default=0)
     _watches: dict[tuple[Edge, str], list[_Watch]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -356,6 +357,7 @@ class Breakpoints:
     def replace(self, items: Iterable[Breakpoint]) -> None:
         """Take these breakpoints instead; those that stay as they were keep their counts."""
         self.items = tuple(items)
+        self.revision += 1
         kept = {watch.breakpoint: watch for row in self._watches.values() for watch in row}
         self._watches = {}
         for item in self.items:

@@ -2,71 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
 import numpy as np
 
+from ..parameter import Parameter
 from ..tensor import Tensor
 from .backward import Backward
 from .breakpoints import Breakpoints, Direction
 from .events import Event, Failed, Noted, Stop
+from .forward import Forward
 from .graph import Edge, Graph, GraphError, Node, Source
-from .units import CellState, Feeds, NodeUnit, Unit, call_node, fed, set_mode
+from .groups import CompiledGroup
+from .units import Feeds, Unit
 from .walk import Walk
 from .wires import Wires
 
 DEFAULT_BUDGET = 1 << 30
-
-
-class Forward(Walk):
-    """The walk over a graph's units in topological order, keeping values on wires."""
-
-    direction: Direction = "forward"
-
-    def __init__(self, graph: Graph, feeds: Feeds, breakpoints: Breakpoints, wires: Wires) -> None:
-        super().__init__([NodeUnit(graph.nodes[id_]) for id_ in graph.order], breakpoints)
-        self.graph = graph
-        self.feeds = feeds
-        self.wires = wires
-        self.training = False
-        self.states: dict[str, CellState] = {}
-
-    def arriving(self, unit: Unit) -> Sequence[Edge]:
-        """The wires that enter the unit from outside."""
-        return unit.edges
-
-    def tensor(self, edge: Edge) -> Tensor:
-        """What its source gave."""
-        return self.wires.get(self.graph.source(edge))
-
-    def compute(self, unit: Unit) -> None:
-        """Run the unit on the values on its wires; a data node gives what was fed."""
-        for id_ in unit.nodes:
-            node = self.graph.nodes[id_]
-            set_mode(node, self.training)
-            self.states[id_] = CellState(node)
-        inputs = [self.tensor(edge) for edge in unit.edges]
-        for source, tensor in zip(unit.outputs, self._call(unit, inputs), strict=True):
-            self.wires.put(source, tensor)
-
-    def _call(self, unit: Unit, inputs: list[Tensor]) -> tuple[Tensor, ...]:
-        if isinstance(unit, NodeUnit) and unit.node.kind == "data":
-            return fed(unit.node, self.feeds) or call_node(unit.node, inputs)
-        return unit.run(inputs)
-
-    def results(self, unit: Unit) -> Mapping[str, str]:
-        """Port → shape and dtype, for the ports whose values are kept."""
-        sources = [source for source in unit.outputs if source in self.wires]
-        return {source.port: str(self.wires.get(source).aval) for source in sources}
-
-    def forget(self, stale: set[str]) -> None:
-        """Drop what these nodes gave, and put back the Cell statistics that they had found."""
-        for id_ in self.graph.sorted(stale & self.done):
-            self.states.pop(id_).restore()
-        self.done -= stale
-        self.wires.drop(Source(i, p) for i in stale for p in self.graph.nodes[i].outputs)
 
 
 class Execution:
@@ -81,6 +35,8 @@ class Execution:
         Shared with other executions if their counts are to go on.
     training : bool
         Put the Cells in training mode.
+    groups : iterable of CompiledGroup
+        Groups of the graph that run as compiled code.
     budget_bytes : int
         Beyond this, the least recently used values on wires are spilled to a temporary file.
     """
@@ -92,18 +48,22 @@ class Execution:
         *,
         breakpoints: Breakpoints | None = None,
         training: bool = False,
+        groups: Iterable[CompiledGroup] = (),
         budget_bytes: int = DEFAULT_BUDGET,
     ) -> None:
         self.graph = graph
         self.feeds: Feeds = feeds or {}
         self.breakpoints = breakpoints or Breakpoints()
         self.training = training
+        self.groups = tuple(groups)
+        self.watches: frozenset[Edge] = frozenset()
         self.wires = Wires(budget_bytes)
         self._begin()
 
     def _begin(self) -> None:
-        self._forward = Forward(self.graph, self.feeds, self.breakpoints, self.wires)
+        self._forward = Forward(self.graph, self.feeds, self.breakpoints, self.wires, self.groups)
         self._forward.training = self.training
+        self._forward.watches = self.watches
         self._backward: Backward | None = None
 
     def __enter__(self) -> Self:
@@ -214,6 +174,16 @@ class Execution:
         self.wires.clear()
         self._begin()
 
+    def discard(self) -> None:
+        """Put back the Cell statistics that this run has changed, and forget its values."""
+        self._backward = None
+        self._forward.forget(set(self._forward.done))
+        self._forward.rewind(0)
+
+    def watch(self, edges: Iterable[Edge]) -> None:
+        """Keep the values on these wires even where they lie inside a compiled group."""
+        self.watches = self._forward.watches = frozenset(edges)
+
     def set_training(self, training: bool) -> None:
         """Switch between training and evaluation from the next node on."""
         self.training = self._forward.training = training
@@ -266,6 +236,10 @@ class Execution:
     def parameter_gradients(self, node: str) -> dict[str, np.ndarray]:
         """Parameter's name in the node's Cell → its gradient, as far as the backward pass went."""
         return self._gradients().parameter_gradients(self._known(node))
+
+    def trained_gradients(self) -> list[tuple[Parameter, Tensor]]:
+        """Each node's parameters with their gradients; one that two nodes read comes twice."""
+        return [pair for pairs in self._gradients().parameters.values() for pair in pairs]
 
     def _gradients(self) -> Backward:
         if self._backward is None:

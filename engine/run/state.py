@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import shutil
@@ -68,7 +69,7 @@ def write_pair(
     The old weights stay under `NAME.safetensors~` until the new state is in place; `read_pair`
     takes them when only the weights were replaced.
     """
-    stamp = secrets.token_hex(8)
+    stamp = _digest(weights, state)
     weights_file, state_file = weights_path(base), state_path(base)
     weights_file.parent.mkdir(parents=True, exist_ok=True)
     new_weights = _write_beside(weights_file, weights, {_STAMP: stamp})
@@ -110,6 +111,16 @@ def _link(path: Path, other: Path) -> None:
         os.link(path, other)
     except OSError:  # a file system without hard links
         shutil.copyfile(path, other)
+
+
+def _digest(*tables: Mapping[str, np.ndarray]) -> str:
+    """What the two files of one save share: the same arrays always give the same files."""
+    digest = hashlib.sha256()
+    for table in tables:
+        for key, array in sorted(table.items()):
+            digest.update(f"{key} {array.dtype} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def _last(path: Path) -> Path:

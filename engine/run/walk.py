@@ -30,12 +30,12 @@ class Walk(ABC):
         self.breakpoints = breakpoints
         self.at = 0
         self.done: set[str] = set()
-        self.times: dict[str, float] = {}
+        self._seconds: dict[tuple[str, ...], tuple[str, float]] = {}
         self.notes: list[Noted] = []
         self.snapshots: dict[tuple[Edge, Direction], np.ndarray] = {}
         self.failure: Failed | None = None
         self._entered = 0
-        self._again: set[str] = set()
+        self._again: set[tuple[str, ...]] = set()
 
     @abstractmethod
     def arriving(self, unit: Unit) -> Sequence[Edge]:
@@ -53,20 +53,37 @@ class Walk(ABC):
     def results(self, unit: Unit) -> Mapping[str, str]:
         """Port → shape and dtype of what the unit gave."""
 
+    def arrange(self, units: Sequence[Unit]) -> None:
+        """Take these units instead, at the same place: nodes that were passed stay passed."""
+        passed = {id_ for unit in self.units[: self.at] for id_ in unit.nodes}
+        current = self.next_unit
+        self.units = list(units)
+        self.at = sum(1 for unit in self.units if passed.issuperset(unit.nodes))
+        if current is None or self.next_unit is None or self.next_unit.nodes != current.nodes:
+            self._entered = 0
+
     @property
     def next_unit(self) -> Unit | None:
         """What `advance` begins with, None at the end."""
         return self.units[self.at] if self.at < len(self.units) else None
 
+    @property
+    def times(self) -> dict[str, float]:
+        """Node's (or group's) id → seconds of its last run."""
+        total: dict[str, float] = {}
+        for id_, seconds in self._seconds.values():
+            total[id_] = total.get(id_, 0.0) + seconds
+        return total
+
     def advance(self, stop: Stop, until: str | None = None) -> Event:
         """Move on to the next stop."""
         while (unit := self.next_unit) is not None:
-            again = unit.id in self._again
+            again = unit.nodes in self._again
             if not again and self.done.issuperset(unit.nodes):
                 self._leave()
                 continue
             if until is not None and until in unit.nodes:
-                return Paused(unit.id, "reached", direction=self.direction)
+                return Paused(until, "reached", direction=self.direction)
             paused = self._enter(unit, stop)
             if paused is not None:
                 return paused
@@ -83,7 +100,7 @@ class Walk(ABC):
         self._entered = 0
         self.failure = None
         unit = self.units[self.at]
-        self._again.add(unit.id)
+        self._again.add(unit.nodes)
         return Paused(unit.id, "reached", direction=self.direction)
 
     def rewind(self, at: int) -> None:
@@ -103,7 +120,7 @@ class Walk(ABC):
             hit = self._note(self.breakpoints.check(edge, array, self.direction), array)
             if hit is not None and stop != "end":
                 return Paused(
-                    unit.id,
+                    unit.nodes[0] if self.direction == "gradient" else edge.node,
                     "breakpoint",
                     edge,
                     hit.stats,
@@ -133,16 +150,16 @@ class Walk(ABC):
             inputs = {edge: self.tensor(edge) for edge in self.arriving(unit)}
             self.failure = describe_failure(unit, inputs, error, self.direction)
             return self.failure
-        self.times[unit.id] = time.perf_counter() - started
+        self._seconds[unit.nodes] = (unit.id, time.perf_counter() - started)
         self.failure = None
         self.done.update(unit.nodes)
         return self._done(unit)
 
     def _done(self, unit: Unit) -> NodeDone:
-        self._again.discard(unit.id)
+        self._again.discard(unit.nodes)
         self._leave()
         outputs = dict(self.results(unit))
-        return NodeDone(unit.id, self.times[unit.id], outputs, self.direction)
+        return NodeDone(unit.id, self._seconds[unit.nodes][1], outputs, self.direction)
 
     def _leave(self) -> None:
         self.at += 1

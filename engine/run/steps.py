@@ -1,0 +1,207 @@
+"""One training step: forward, gradients, update; run eagerly or as one compiled plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from .. import ops
+from ..autograd.transforms import value_and_grad
+from ..compiler.plan import Plan, compile_graph
+from ..compiler.report import Report
+from ..compiler.trace import TracedCall, trace
+from ..nn.optim import Optimizer
+from ..parameter import Parameter
+from ..tensor import Tensor, from_numpy
+from .objective import Objective
+from .units import CellState, Feeds, as_tensor
+
+PLANS = 8  # how many batch sizes keep their plans
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step computed before anything was written: loss, accuracy, squared gradient norms."""
+
+    loss: float
+    accuracy: float | None
+    squares: np.ndarray
+
+    @property
+    def finite(self) -> bool:
+        """Whether the loss and all gradients are numbers."""
+        return bool(np.isfinite(self.loss) and np.isfinite(self.squares).all())
+
+
+class Pending(Protocol):
+    """A step that is computed and not yet written."""
+
+    def commit(self) -> None:
+        """Update parameters, moments and statistics."""
+        ...
+
+    def discard(self) -> None:
+        """Leave everything as it was before `compute`."""
+        ...
+
+
+class Stepper(Pending, Protocol):
+    """Computes steps, and writes what it computed only when asked to."""
+
+    def compute(self, feeds: Feeds) -> Outcome:
+        """Run forward and backward."""
+        ...
+
+
+def accuracy_of(logits: np.ndarray, labels: np.ndarray) -> float:
+    """The share of examples whose largest logit, along axis 1, is the label's."""
+    return float((logits.argmax(axis=1) == labels).mean())
+
+
+def outcome_of(arrays: list[np.ndarray], squares: np.ndarray) -> Outcome:
+    """The outcome of a step from its loss, or loss, logits and labels."""
+    accuracy = accuracy_of(arrays[1], arrays[2]) if len(arrays) == 3 else None
+    return Outcome(float(arrays[0].reshape(())), accuracy, squares)
+
+
+class EagerStep:
+    """The step as it is drawn, op by op."""
+
+    def __init__(self, objective: Objective, optimizer: Optimizer, trained: Sequence[Parameter]):
+        self.objective = objective
+        self.optimizer = optimizer
+        self.trained = tuple(trained)
+        self._gradients: tuple[Tensor, ...] = ()
+        self._states: list[CellState] = []
+
+    def compute(self, feeds: Feeds) -> Outcome:
+        """Run forward and backward; running statistics change here, `discard` puts them back."""
+        self.objective.set_training(True)
+        self._states = [CellState(node) for node in self.objective.graph.nodes.values()]
+        values, self._gradients = gradients_of(self.objective, feeds, self.trained)
+        squares = np.array([square(g.data) for g in self._gradients])
+        return outcome_of([value.data for value in values], squares)
+
+    def commit(self) -> None:
+        """Apply the optimizer."""
+        self.optimizer(self._gradients)
+        self._forget()
+
+    def discard(self) -> None:
+        """Put the running statistics back."""
+        for state in self._states:
+            state.restore()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._gradients = ()
+        self._states = []
+
+
+def gradients_of(
+    objective: Objective, feeds: Feeds, trained: tuple[Parameter, ...]
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Loss (then logits and labels), and the loss's gradients to the parameters."""
+
+    def forward() -> Tensor | tuple[Tensor, ...]:
+        values = objective(feeds)
+        return values if len(values) > 1 else values[0]
+
+    has_aux = objective.logits is not None and objective.labels is not None
+    value, gradients = value_and_grad(forward, None, trained, has_aux)()
+    return (value[0], *value[1]) if has_aux else (value,), gradients
+
+
+def write(tensor: Tensor, array: np.ndarray) -> None:
+    """Give a tensor that a plan writes to its new values."""
+    if isinstance(tensor, Parameter):
+        tensor.set_data(from_numpy(array))
+    else:
+        np.copyto(tensor.data, array)
+
+
+def square(array: np.ndarray) -> float:
+    """The sum of squares, in float64."""
+    flat = array.reshape(-1).astype(np.float64)
+    return float(flat @ flat)
+
+
+class CompiledStep:
+    """The step as one plan a batch shape: forward, backward and update fused."""
+
+    def __init__(self, objective: Objective, optimizer: Optimizer, trained: Sequence[Parameter]):
+        self.objective = objective
+        self.optimizer = optimizer
+        self.trained = tuple(trained)
+        self._plans: dict[tuple[object, ...], tuple[TracedCall, Plan]] = {}
+        self._writes: list[tuple[Tensor, np.ndarray]] = []
+
+    @property
+    def reports(self) -> list[Report]:
+        """The accounts of the plans made so far."""
+        return [plan.report for _, plan in self._plans.values()]
+
+    def compute(self, feeds: Feeds) -> Outcome:
+        """Run the plan for this batch shape, made when the shape is new; nothing is written."""
+        names = [(node, port) for node, ports in feeds.items() for port in ports]
+        batch = [as_tensor(feeds[node][port]) for node, port in names]
+        call, plan = self._plan(names, batch)
+        arrays = plan(*(t.data for t in batch), *(t.data for t in call.captured))
+        results = call.results - 1
+        self._writes = list(zip(call.writes, arrays[call.results :], strict=True))
+        return outcome_of(list(arrays[:results]), arrays[results])
+
+    def commit(self) -> None:
+        """Write what the plan computed."""
+        for tensor, array in self._writes:
+            write(tensor, array)
+        self._writes = []
+
+    def discard(self) -> None:
+        """Drop what the plan computed."""
+        self._writes = []
+
+    def _plan(self, names: list[tuple[str, str]], batch: list[Tensor]) -> tuple[TracedCall, Plan]:
+        key = tuple(tensor.aval for tensor in batch)
+        found = self._plans.pop(key, None)
+        if found is None:
+            call = trace(lambda *tensors: self._step(names, tensors), key)
+            found = (call, compile_graph(call.graph))
+        self._plans[key] = found
+        while len(self._plans) > PLANS:
+            del self._plans[next(iter(self._plans))]
+        return found
+
+    def _step(self, names: list[tuple[str, str]], tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        feeds: dict[str, dict[str, Tensor]] = {}
+        for (node, port), tensor in zip(names, tensors, strict=True):
+            feeds.setdefault(node, {})[port] = tensor
+        self.objective.set_training(True)
+        values, gradients = gradients_of(self.objective, feeds, self.trained)
+        squares = ops.stack([ops.sum(ops.square(gradient)) for gradient in gradients])
+        self.optimizer(gradients)
+        return (*values, squares)
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How far a compiled step is from the eager one on the same batch."""
+
+    loss: float
+    gradient: float
+
+    @property
+    def good(self) -> bool:
+        """Within what the order of float32 sums explains."""
+        return self.loss <= 1e-4 and self.gradient <= 1e-2
+
+
+def compare(eager: Outcome, compiled: Outcome) -> Parity:
+    """Relative deviations of the loss and of the gradients' norms."""
+    loss = abs(eager.loss - compiled.loss) / max(abs(eager.loss), 1.0)
+    ours, theirs = np.sqrt(compiled.squares), np.sqrt(eager.squares)
+    scale = max(float(theirs.max(initial=0.0)), 1e-12)
+    return Parity(loss, float(np.abs(ours - theirs).max(initial=0.0)) / scale)
