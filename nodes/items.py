@@ -109,10 +109,11 @@ class Training(Item, frozen=True, kw_only=True):
     learning_rate: Rate = 0.001
     momentum: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.9
     weight_decay: Rate = 0.0
-    schedule: Literal["constant", "cosine"] = "constant"
+    schedule: Literal["constant", "cosine", "step"] = "constant"
     batch_size: Count = 32
     epochs: Count = 10
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    shuffle: bool = True
     loss: str | None = None
     metric: Literal["auto", "accuracy", "none"] = "auto"
 

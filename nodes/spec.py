@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
+
+from ..engine.shape import Aval
 
 ParamKind = Literal["int", "float", "bool", "str", "choice", "shape", "path"]
 NodeKind = Literal["data", "cell", "op", "loss"]
@@ -25,7 +28,8 @@ class ParamSpec:
     """A parameter: its kind, default, bounds and words; null is allowed where it is `auto`.
 
     An `auto` parameter left null is taken from the wires by inference. `optional` ones may be
-    null and mean "none". Kind `shape` takes one whole number or a list of them.
+    null and mean "none"; `required` ones have no default in the engine, and `default` is only
+    what a new node begins with. Kind `shape` takes one whole number or a list of them.
     """
 
     name: str
@@ -37,6 +41,7 @@ class ParamSpec:
     choices: tuple[str, ...] = ()
     auto: bool = False
     optional: bool = False
+    required: bool = False
 
     def problem(self, value: object) -> str | None:
         """What is wrong with `value` for this parameter, with what is allowed; None if nothing."""
@@ -102,11 +107,25 @@ _KIND_WORDS: dict[ParamKind, str] = {
 
 
 @dataclass(frozen=True)
+class DataRule:
+    """How a data node comes by its rows; paths are taken from `base`, the document's folder.
+
+    `avals(params, base)` reads headers at most and gives each output's aval with `N` rows;
+    `open(params, base)` gives what the node calls, and `rows(params, base)` how many rows it has
+    for training and held out. Each raises `DataError` where data cannot be had.
+    """
+
+    avals: Callable[[Params, Path | None], dict[str, Aval]]
+    open: Callable[[Params, Path | None], Callable[[], object]]
+    rows: Callable[[Params, Path | None], tuple[int, int]] | None = None
+
+
+@dataclass(frozen=True)
 class NodeSpec:
     """A kind of node. `type` is its key in documents (`nn.Dense`, `ops.relu`, `data.digits`).
 
     `stem` names new nodes (`dense1`). `make(params)` gives what a node of this kind calls: a
-    Cell, or for an op the function with its attributes bound; data nodes have none.
+    Cell, or for an op the function with its attributes bound; data nodes have a `data` rule.
     """
 
     type: str
@@ -119,6 +138,7 @@ class NodeSpec:
     params: tuple[ParamSpec, ...] = ()
     doc: str = ""
     make: Callable[[Params], Callable[..., object]] | None = None
+    data: DataRule | None = None
     summarize: Callable[["NodeSpec", Params], str] | None = None
     keywords: tuple[str, ...] = ()
 

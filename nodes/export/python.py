@@ -1,0 +1,326 @@
+"""Export to Python: the drawing as a file against `cellwire`, with its weights beside it."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from ...engine.nn.cell import Cell
+from ...engine.run.graph import Graph
+from ..document import Document
+from ..infer import Inference, infer
+from ..inspection import DTYPE_NAMES
+from ..spec import ParamSpec
+from .layout import call, factor, literal, sentence
+from .loaders import Loader, loader_of
+from .model import ExportError, Model, Step, read_model
+from .naming import identifier
+
+__all__ = ["ExportError", "Exported", "export_python"]
+BATCH = 256
+"""Rows that the exported file puts through the model at once."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The files that an export wrote; a model without parameters has no weights."""
+
+    source: Path
+    weights: Path | None
+
+
+def export_python(
+    document: Document,
+    graph: Graph,
+    path: Path,
+    *,
+    base: Path | None = None,
+    inference: Inference | None = None,
+) -> Exported:
+    """Write the drawing as a Python file, and the weights of `graph` as `.safetensors` beside it.
+
+    Parameters
+    ----------
+    document : Document
+    graph : Graph
+        Built from the document; its Cells hold the weights.
+    path : Path
+        The file to write, ending in `.py`.
+    base : Path, optional
+        The folder that the document's data paths start from.
+    inference : Inference, optional
+        That of the document as it is, if the caller has it.
+
+    Raises
+    ------
+    ExportError
+        Nodes stand in the way (listed), the name cannot be imported, or a file cannot be written.
+    """
+    if path.suffix != ".py" or not path.stem.isidentifier():
+        raise ExportError(
+            f"{path.name} cannot be imported: end it in .py, and use letters, digits and _ alone."
+        )
+    model = read_model(document, inference or infer(document, base))
+    arrays = _weights(model, graph)
+    text = _Writer(model, bool(arrays), base or Path(), path.resolve().parent).text()
+    weights = path.with_suffix(".safetensors") if arrays else None
+    try:
+        if weights is not None:
+            _replace(weights, lambda part: save_file(arrays, part))
+        _replace(path, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
+    return Exported(path, weights)
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        write(part)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _weights(model: Model, graph: Graph) -> dict[str, np.ndarray]:
+    """Each parameter by the name it has in the exported class."""
+    arrays: dict[str, np.ndarray] = {}
+    for step in model.steps:
+        cell = graph.nodes[step.item.id].call
+        if isinstance(cell, Cell):
+            for name, parameter in cell.parameters_and_names():
+                key = f"{model.attributes[step.item.id]}.{name}"
+                arrays[key] = np.ascontiguousarray(parameter.data)
+    return arrays
+
+
+class _Writer:
+    """Writes one file, part by part."""
+
+    def __init__(self, model: Model, has_weights: bool, base: Path, folder: Path) -> None:
+        self.model = model
+        self.has_weights = has_weights
+        needed = {id for id, _ in model.data_ports}
+        self.loaders: list[Loader] = [
+            loader_of(step, base, folder) for step in model.data if step.item.id in needed
+        ]
+
+    def text(self) -> str:
+        """The whole file."""
+        parts = [self._class(), *(loader.lines for loader in self.loaders)]
+        if any(loader.splits for loader in self.loaders):
+            parts.append(_held_out_function())
+        parts += [self._load_model(), self._predict(), self._main()]
+        blocks = ["\n".join(part) for part in parts if part]
+        end = 'if __name__ == "__main__":\n    main()\n'
+        return "\n".join(self._head()) + "\n\n\n" + "\n\n\n".join([*blocks, end])
+
+    def _head(self) -> list[str]:
+        title = sentence(self.model.title)
+        lines = [f'"""{title}: a model drawn in Cellwire.', ""]
+        weights = " with the weights that lie beside it" if self.has_weights else ""
+        lines += [f"Run this file to evaluate the model{weights}.", '"""', ""]
+        modules = {module for loader in self.loaders for module in loader.modules}
+        modules |= {"math"} if any(loader.splits for loader in self.loaders) else set()
+        lines += [f"import {name}" for name in sorted(modules - {"resources"})]
+        if "resources" in modules:
+            lines.append("from importlib import resources")
+        if self.has_weights or any(loader.path for loader in self.loaders):
+            lines.append("from pathlib import Path")
+        if lines[-1]:
+            lines.append("")
+        lines += ["import numpy as np", "", "import cellwire as cw"]
+        names = [name for name in ("nn", "ops") if name == "nn" or self._uses_ops()]
+        lines.append(f"from cellwire import {', '.join(names)}")
+        if self.has_weights:
+            lines += ["", 'WEIGHTS = Path(__file__).with_suffix(".safetensors")']
+        return lines
+
+    def _uses_ops(self) -> bool:
+        steps = [*self.model.steps, *self.model.losses]
+        return any(s.item.type.startswith("ops.") and s.item.type != "ops.scale" for s in steps)
+
+    def _class(self) -> list[str]:
+        model = self.model
+        lines = [f"class {model.class_name}(nn.Cell):", f'    """{sentence(model.title)}."""', ""]
+        made = [step for step in [*model.constants, *model.steps] if step.spec.kind != "op"]
+        if made:
+            lines += ["    def __init__(self) -> None:", "        super().__init__()"]
+            for step in made:
+                lines += self._attribute(step)
+            lines.append("")
+        arguments = [f"{model.variables[port]}: cw.Tensor" for port in model.arguments]
+        several = ", ".join(["cw.Tensor"] * len(model.results))
+        returns = several if len(model.results) == 1 else f"tuple[{several}]"
+        lines += call(4, "def construct(", ["self", *arguments], f") -> {returns}:")
+        shapes = [f"{model.variables[port]} {model.avals[port]}" for port in model.arguments]
+        lines.append(
+            f'        """Return {self._result_words()} for {", ".join(shapes) or "nothing"}."""'
+        )
+        for step in model.steps:
+            lines += self._statement(step)
+        results = ", ".join(model.variables[port] for port in model.results)
+        return [*lines, f"        return {results}"]
+
+    def _result_words(self) -> str:
+        words = [f"{self.model.variables[port]}" for port in self.model.results]
+        return " and ".join(words)
+
+    def _attribute(self, step: Step) -> list[str]:
+        name = self.model.attributes[step.item.id]
+        if step.spec.kind == "data":
+            shape = literal(step.params["shape"])
+            arguments = [shape, literal(step.params["value"]), f"np.{step.params['dtype']}"]
+            return call(8, f"self.{name} = cw.Tensor(np.full(", arguments, "))")
+        return call(8, f"self.{name} = {step.item.type}(", self._settings(step))
+
+    def _statement(self, step: Step) -> list[str]:
+        model = self.model
+        shape = str(step.aval)
+        prefix = f"{model.variables[step.out]} = "
+        values = self._values(step)
+        if step.item.type == "ops.scale":
+            number = step.params["factor"]
+            scale = factor(number) if isinstance(number, float) else literal(number)
+            return call(8, f"{prefix}{values[0]} * {scale}", [], "", shape)
+        if step.spec.kind == "cell":
+            return call(8, f"{prefix}self.{model.attributes[step.item.id]}(", values, ")", shape)
+        if any(port.variadic for port in step.spec.inputs):
+            values = [f"({', '.join(values)}{',' if len(values) == 1 else ''})"]
+        return call(8, f"{prefix}{step.item.type}(", [*values, *self._settings(step)], ")", shape)
+
+    def _values(
+        self, step: Step, variables: Mapping[tuple[str, str], str] | None = None
+    ) -> list[str]:
+        """What a node is called on; inputs left open at the end are left out."""
+        names = variables or self.model.variables
+        values = ["None" if e is None else names[e.source, e.output] for _, e in step.inputs]
+        while values and values[-1] == "None":
+            values.pop()
+        return values
+
+    def _settings(self, step: Step) -> list[str]:
+        """Constructor or op arguments: what is needed in order, the rest where it is unusual."""
+        needed = [param for param in step.spec.params if param.required]
+        rest = [p for p in step.spec.params if not p.required and step.params[p.name] != p.default]
+        given = [_value(param, step.params[param.name]) for param in needed]
+        return given + [f"{param.name}={_value(param, step.params[param.name])}" for param in rest]
+
+    def _load_model(self) -> list[str]:
+        name = self.model.class_name
+        lines = [f"def load_model() -> {name}:"]
+        if not self.has_weights:
+            lines.append('    """Return the model, ready to evaluate."""')
+            return [
+                *lines,
+                f"    model = {name}()",
+                "    model.set_train(False)",
+                "    return model",
+            ]
+        return [
+            *lines,
+            '    """Return the model with its weights, ready to evaluate."""',
+            f"    model = {name}()",
+            "    weights = cw.load_checkpoint(str(WEIGHTS))",
+            "    missing, unused = cw.load_param_into_net(model, weights)",
+            "    if missing or unused:",
+            '        raise ValueError(f"{WEIGHTS} does not fit: {missing=}, {unused=}")',
+            "    model.set_train(False)",
+            "    return model",
+        ]
+
+    def _predict(self) -> list[str]:
+        """A function that puts many rows through the model, where it has one result."""
+        if not self._batched():
+            return []
+        names = [self.model.variables[port] for port in self.model.arguments]
+        arguments = [f"{name}: np.ndarray" for name in names]
+        parts = ", ".join(f"cw.Tensor({name}[start : start + {BATCH}])" for name in names)
+        return [
+            *call(
+                0,
+                "def predict(",
+                [f"model: {self.model.class_name}", *arguments],
+                ") -> np.ndarray:",
+            ),
+            f'    """Return what the model gives for all rows, {BATCH} at a time."""',
+            f"    starts = range(0, len({names[0]}), {BATCH})",
+            "    return np.concatenate(",
+            f"        [model({parts}).asnumpy() for start in starts]",
+            "    )",
+        ]
+
+    def _batched(self) -> bool:
+        model = self.model
+        rows = [model.avals[port] for port in [*model.arguments, *model.results]]
+        by_rows = all(aval.ndim and str(aval.shape[0]) == "N" for aval in rows)
+        return by_rows and len(model.results) == 1 and len(model.arguments) == 1
+
+    def _main(self) -> list[str]:
+        model = self.model
+        lines = ["def main() -> None:", '    """Evaluate the model and print what it gives."""']
+        lines.append("    model = load_model()")
+        for loader in self.loaders:
+            lines.append(f"    {', '.join(loader.gives(model))} = {loader.function}()")
+        results = ", ".join(model.variables[port] for port in model.results)
+        if self._batched():
+            lines.append(f"    {results} = predict(model, {model.variables[model.arguments[0]]})")
+        else:
+            given = [f"cw.Tensor({model.variables[port]})" for port in model.arguments]
+            lines += call(4, f"{results} = model(", given)
+        for step in model.losses:
+            lines += self._loss(step)
+        if not model.losses:
+            lines += [f'    print("{name}", {name}.shape)' for name in results.split(", ")]
+        return lines
+
+    def _loss(self, step: Step) -> list[str]:
+        model = self.model
+        own = "loss" if len(model.losses) == 1 else identifier(step.item.name)
+        variables = dict(model.variables)
+        for port in [*model.data_ports, *(model.results if self._batched() else [])]:
+            variables[port] = f"cw.Tensor({model.variables[port]})"
+        for constant in model.constants:
+            variables[constant.out] = f"model.{model.attributes[constant.item.id]}"
+        values = self._values(step, variables)
+        if step.spec.type.startswith("nn."):
+            made = f"{step.item.type}({', '.join(self._settings(step))})("
+            lines = call(4, f"{own} = {made}", values)
+        else:
+            lines = call(4, f"{own} = {step.item.type}(", [*values, *self._settings(step)])
+        lines.append(f'    print(f"{own} {{{own}.asnumpy().mean():.4f}}")')
+        return lines + self._accuracy(step)
+
+    def _accuracy(self, step: Step) -> list[str]:
+        """The share of right answers, where the loss compares scores with class labels."""
+        ports = [(e.source, e.output) for _, e in step.inputs if e is not None][:2]
+        avals = [self.model.avals[port] for port in ports]
+        if len(avals) < 2 or avals[0].ndim != 2 or avals[1].ndim != 1 or avals[1].dtype.is_float:
+            return []
+        scores, labels = (self.model.variables[port] for port in ports)
+        scores = scores if self._batched() else f"{scores}.asnumpy()"
+        rows = "held-out rows" if any(loader.splits for loader in self.loaders) else "rows"
+        return [
+            f"    accuracy = np.mean({scores}.argmax(axis=1) == {labels})",
+            f'    print(f"accuracy {{accuracy:.2%}} on {{len({labels})}} {rows}")',
+        ]
+
+
+def _value(param: ParamSpec, value: object) -> str:
+    if param.choices == DTYPE_NAMES and isinstance(value, str):
+        return f"cw.{value}"
+    if param.kind == "float" and isinstance(value, int) and not isinstance(value, bool):
+        return repr(float(value))
+    return literal(value)
+
+
+def _held_out_function() -> list[str]:
+    return [
+        "def held_out_rows(rows: int, share: float, seed: int) -> np.ndarray:",
+        '    """Return the numbers of the rows that training does not see."""',
+        "    order = np.random.Generator(np.random.Philox(seed)).permutation(rows)",
+        "    return np.sort(order[: math.ceil(rows * share)])",
+    ]

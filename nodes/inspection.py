@@ -1,0 +1,216 @@
+"""Parameters, ports and words of a node read off a function's signature, hints and docstring."""
+
+import collections.abc
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+from ..engine.dtype import DTYPES, DType
+from ..engine.tensor import Tensor
+from .spec import ParamKind, ParamSpec
+
+
+@dataclass(frozen=True)
+class Habit:
+    """What parameters of one name share: a value to begin with, bounds, where auto reads them.
+
+    `axes` are the axes of the first input whose size the parameter takes when it is left null,
+    in the order in which they are tried.
+    """
+
+    start: object = None
+    minimum: float | None = None
+    maximum: float | None = None
+    axes: tuple[int, ...] = ()
+
+
+HABITS: dict[str, Habit] = {
+    "in_channels": Habit(minimum=1, axes=(1, -1)),
+    "num_features": Habit(minimum=1, axes=(1,)),
+    "normalized_shape": Habit(minimum=1, axes=(-1,)),
+    "out_channels": Habit(start=32, minimum=1),
+    "kernel_size": Habit(start=3, minimum=1),
+    "vocab_size": Habit(start=1000, minimum=1),
+    "embedding_size": Habit(start=32, minimum=1),
+    "stride": Habit(minimum=1),
+    "dilation": Habit(minimum=1),
+    "group": Habit(minimum=1),
+    "eps": Habit(minimum=0),
+    "momentum": Habit(minimum=0, maximum=1),
+    "p": Habit(minimum=0, maximum=1),
+    "keep_prob": Habit(minimum=0, maximum=1),
+    "label_smoothing": Habit(minimum=0, maximum=1),
+    "shape": Habit(start=[-1], minimum=-1),
+    "axis": Habit(start=-1),
+    "axes": Habit(start=[0, 1]),
+    "dims": Habit(start=[1], minimum=1),
+    "begin": Habit(start=[0]),
+    "end": Habit(start=[1]),
+    "padding": Habit(start=[0, 0], minimum=0),
+    "dtype": Habit(start="float32"),
+}
+DTYPE_NAMES = tuple(dtype.numpy.name for dtype in DTYPES)
+
+
+@dataclass(frozen=True)
+class DocText:
+    """A numpydoc docstring taken apart: summary, and type and text of each parameter."""
+
+    summary: str
+    parameters: dict[str, tuple[str, str]]
+    returns: str
+
+
+def read_doc(text: str | None) -> DocText:
+    """Take a numpydoc docstring apart."""
+    lines = inspect.cleandoc(text or "").splitlines()
+    sections: dict[str, list[str]] = {"": []}
+    current = ""
+    for index, line in enumerate(lines):
+        following = lines[index + 1] if index + 1 < len(lines) else ""
+        if following and set(following.strip()) == {"-"} and line.strip():
+            current = line.strip()
+            sections[current] = []
+        elif not (line.strip() and set(line.strip()) == {"-"}):
+            sections[current].append(line)
+    summary = " ".join(" ".join(sections[""]).split("  ")[0].split())
+    parameters: dict[str, tuple[str, str]] = {}
+    for heading in ("Parameters", "Inputs"):
+        parameters |= _entries(sections.get(heading, []))
+    return DocText(summary, parameters, "\n".join(sections.get("Returns", [])))
+
+
+def _entries(lines: Sequence[str]) -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = {}
+    names: list[str] = []
+    for line in lines:
+        if line and not line[0].isspace():
+            head, _, kind = line.partition(":")
+            names = [name.strip().lstrip("*") for name in head.split(",")]
+            found |= {name: (kind.strip(), "") for name in names}
+        else:
+            for name in names:
+                kind, text = found[name]
+                found[name] = (kind, f"{text} {line.strip()}".strip())
+    return found
+
+
+def param_specs(
+    function: Callable[..., object], doc: DocText, skip: Collection[str] = ()
+) -> tuple[ParamSpec, ...] | None:
+    """The parameters of a function or class, or None if one that is needed fits no form field."""
+    target = function.__init__ if inspect.isclass(function) else function
+    hints = typing.get_type_hints(target)
+    specs: list[ParamSpec] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in skip:
+            continue
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            return None
+        spec = _param_spec(parameter, hints.get(name, Any), doc.parameters.get(name, ("", "")))
+        if spec is not None:
+            specs.append(spec)
+        elif parameter.default is parameter.empty:
+            return None
+    return tuple(specs)
+
+
+def _param_spec(
+    parameter: inspect.Parameter, hint: object, words: tuple[str, str]
+) -> ParamSpec | None:
+    habit = HABITS.get(parameter.name, Habit())
+    needed = parameter.default is parameter.empty
+    default = _plain_default(habit.start if needed else parameter.default)
+    if parameter.name == "dtype":
+        hint = DType if needed or default is not None else DType | None
+    kind, choices, optional = _kind(hint, default, words[0])
+    if kind is None or (not needed and not _drawable(default)):
+        return None
+    return ParamSpec(
+        parameter.name,
+        kind,
+        default,
+        words[1],
+        habit.minimum if kind in ("int", "float", "shape") else None,
+        habit.maximum if kind in ("int", "float", "shape") else None,
+        choices,
+        auto=needed and bool(habit.axes),
+        optional=optional or (not needed and default is None),
+        required=needed,
+    )
+
+
+def _plain_default(value: object) -> object:
+    if isinstance(value, DType):
+        return value.numpy.name
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _drawable(value: object) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(item, int) for item in value)
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _kind(
+    hint: object, default: object, words: str
+) -> tuple[ParamKind | None, tuple[str, ...], bool]:
+    """Kind, choices, and whether None is allowed, of a parameter's type hint."""
+    members = _members(hint)
+    optional = type(None) in members
+    rest = [member for member in members if member is not type(None)]
+    choices = _choices(rest, words)
+    if choices:
+        return "choice", choices, optional
+    if DType in rest:
+        return "choice", DTYPE_NAMES, optional
+    plain = {member for member in rest if member in (bool, int, float, str)}
+    if any(_is_ints(member) for member in rest):
+        return "shape", (), optional
+    if not rest or Any in rest:
+        return _kind_of_value(default), (), optional
+    if str in plain:
+        return "str", (), optional
+    for kind, name in ((float, "float"), (int, "int"), (bool, "bool")):
+        if kind in plain:
+            return typing.cast(ParamKind, name), (), optional
+    return None, (), optional
+
+
+def _members(hint: object) -> list[Any]:
+    if get_origin(hint) in (Union, types.UnionType):
+        return [member for part in get_args(hint) for member in _members(part)]
+    return [hint]
+
+
+def _choices(members: Sequence[object], words: str) -> tuple[str, ...]:
+    """The choices of a literal hint, or of a docstring's type such as `{"same", "valid"}`."""
+    found: list[str] = []
+    for member in members:
+        if get_origin(member) is Literal:
+            found += [value for value in get_args(member) if isinstance(value, str)]
+    if not found and str in members and (listed := re.search(r"\{([^}]*)\}", words)):
+        found = re.findall(r"[\"']([^\"']*)[\"']", listed.group(1))
+    return tuple(found)
+
+
+def _is_ints(hint: object) -> bool:
+    if get_origin(hint) in (tuple, list, collections.abc.Sequence):
+        return all(item in (int, Any, Ellipsis) for item in get_args(hint))
+    return False
+
+
+def _kind_of_value(value: object) -> ParamKind | None:
+    for kind, name in ((bool, "bool"), (int, "int"), (float, "float"), (str, "str")):
+        if isinstance(value, kind):
+            return typing.cast(ParamKind, name)
+    return "shape" if isinstance(value, list) else None
+
+
+def is_tensor_hint(hint: object) -> bool:
+    """Whether a type hint is that of a tensor, or of one that may be missing."""
+    return Tensor in _members(hint)

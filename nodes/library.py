@@ -1,0 +1,220 @@
+"""The node library: the specs of all kinds of nodes, made from the engine's Cells and ops.
+
+A Cell or an op that the engine gains shows up here by itself: its ports are the tensors it takes,
+its parameters the constructor's or the op's attributes, its words the docstring's.
+"""
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from ..engine import nn, ops
+from ..engine.nn.cell import Cell
+from ..engine.nn.loss import LossBase
+from ..engine.ops.registry import OPS, Op
+from ..engine.tensor import Tensor
+from .data_nodes import DATA_NODES
+from .inspection import DocText, is_tensor_hint, param_specs, read_doc
+from .spec import NodeSpec, Params, ParamSpec, Port
+
+OUT = (Port("out"),)
+VERSIONED = re.compile(r"(?<=[a-z])V\d+$")
+"""The version at the end of a primitive's name, which a palette does not need."""
+UNDRAWN = frozenset({"gradient", "optimizer", "random"})
+"""Categories of ops that are no nodes: what only the engine itself calls."""
+
+
+def library() -> Mapping[str, NodeSpec]:
+    """Every kind of node by type, in the palette's order: data, Cells, ops, losses."""
+    cells = [spec for spec in map(_cell_spec, _cells()) if spec is not None]
+    found = [SCALE, *(spec for spec in map(_op_spec, OPS.values()) if spec is not None)]
+    made = [*cells, *sorted(found, key=lambda spec: spec.title.lower())]
+    order = [*DATA_NODES, *(s for s in made if s.kind != "loss")]
+    order += [spec for spec in made if spec.kind == "loss"]
+    return MappingProxyType({spec.type: spec for spec in order})
+
+
+def spec_of(type: str) -> NodeSpec | None:
+    """The kind of node of that type, or None where this version does not know it."""
+    return LIBRARY.get(type)
+
+
+def _cells() -> list[type[Cell]]:
+    """The Cells that can be drawn: those the engine publishes that say what they compute."""
+    public = [getattr(nn, name) for name in dir(nn) if not name.startswith("_")]
+    return [
+        item
+        for item in public
+        if inspect.isclass(item) and issubclass(item, Cell) and item.construct is not Cell.construct
+    ]
+
+
+def _cell_spec(cell: type[Cell]) -> NodeSpec | None:
+    doc = read_doc(cell.__doc__)
+    ports = _cell_ports(cell)
+    params = param_specs(cell, doc, skip=("self",))
+    if ports is None or params is None:
+        return None
+    loss = issubclass(cell, LossBase)
+    return NodeSpec(
+        f"nn.{cell.__name__}",
+        cell.__name__,
+        "Loss" if loss else "Cells",
+        "loss" if loss else "cell",
+        "loss" if loss else cell.__name__.lower(),
+        inputs=ports,
+        outputs=OUT,
+        params=params,
+        doc=doc.summary,
+        make=lambda values: cell(**arguments(params, values)),
+        summarize=summarize,
+        keywords=("loss",) if loss else (),
+    )
+
+
+def _cell_ports(cell: type[Cell]) -> tuple[Port, ...] | None:
+    """The tensors that `construct` takes, or None where it takes other things."""
+    hints = typing.get_type_hints(cell.construct)
+    if not is_tensor_hint(hints.get("return", Tensor)):
+        return None
+    doc = read_doc(cell.construct.__doc__).parameters | read_doc(cell.__doc__).parameters
+    ports: list[Port] = []
+    for parameter in list(inspect.signature(cell.construct).parameters.values())[1:]:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+            return None
+        if not is_tensor_hint(hints.get(parameter.name, Tensor)):
+            return None
+        needed = parameter.default is parameter.empty
+        ports.append(Port(parameter.name, doc.get(parameter.name, ("", ""))[1], needed))
+    return tuple(ports) or None
+
+
+def _op_spec(op: Op) -> NodeSpec | None:
+    function = getattr(ops, op.name, None)
+    doc = read_doc(op.doc)
+    if function is None or op.category in UNDRAWN or not _gives_one(doc):
+        return None
+    params = param_specs(op.function, doc, skip=op.inputs)
+    if params is None or not op.inputs:
+        return None
+    loss = op.category == "loss"
+    return NodeSpec(
+        f"ops.{op.name}",
+        VERSIONED.sub("", op.primitive),
+        "Loss" if loss else "Ops",
+        "loss" if loss else "op",
+        "loss" if loss else op.name,
+        inputs=_op_ports(op, doc),
+        outputs=OUT,
+        params=params,
+        doc=doc.summary,
+        make=lambda values: bind(function, op.variadic, arguments(params, values)),
+        summarize=summarize,
+        keywords=(op.name, op.category),
+    )
+
+
+def _gives_one(doc: DocText) -> bool:
+    return not doc.returns.strip().startswith("tuple")
+
+
+def _op_ports(op: Op, doc: DocText) -> tuple[Port, ...]:
+    ports: list[Port] = []
+    for name in op.inputs:
+        parameter = op.signature.parameters.get(name)
+        needed = parameter is None or parameter.default is parameter.empty
+        ports.append(Port(name, doc.parameters.get(name, ("", ""))[1], needed, op.variadic))
+    return tuple(ports)
+
+
+def bind(
+    function: Callable[..., object], variadic: bool, attrs: Mapping[str, object]
+) -> Callable[..., object]:
+    """A call of `function` on tensors alone, its attributes given."""
+    if variadic:
+        return lambda *tensors: function(tensors, **attrs)
+    return lambda *tensors: function(*tensors, **attrs)
+
+
+def arguments(params: tuple[ParamSpec, ...], values: Params) -> dict[str, object]:
+    """Keyword arguments of a constructor or op from a document's values: lists become tuples."""
+    known = {param.name: param for param in params}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if name in known and not (value is None and known[name].default is None)
+    }
+
+
+def summarize(spec: NodeSpec, params: Params) -> str:
+    """A node's second line: title, sizes in and out, kernel, and what is not as usual."""
+    sizes = _sizes(spec, params)
+    parts = [f"{spec.title} {sizes}" if sizes else spec.title]
+    told = {"in_channels", "out_channels", "num_features", "normalized_shape", "kernel_size"}
+    told |= {"vocab_size", "embedding_size", "has_bias", "weight_init", "bias_init"}
+    if (kernel := params.get("kernel_size")) is not None:
+        parts.append(_by(kernel))
+    for param in spec.params:
+        value = params.get(param.name)
+        if param.name not in told and value is not None and value != param.default:
+            parts.append(f"{param.name} {_words(value)}")
+    return " · ".join(parts[:4])
+
+
+def _sizes(spec: NodeSpec, params: Params) -> str:
+    for first, second in (("in_channels", "out_channels"), ("vocab_size", "embedding_size")):
+        if spec.param(first) and spec.param(second):
+            before, after = params.get(first), params.get(second)
+            return f"{_words(before)}→{_words(after)}"
+    for name in ("num_features", "normalized_shape"):
+        if params.get(name) is not None:
+            return _words(params[name])
+    return ""
+
+
+def _by(value: object) -> str:
+    """A kernel's size: `3×3` of 3 or [3, 3]."""
+    return "×".join(map(str, value)) if isinstance(value, (list, tuple)) else f"{value}×{value}"
+
+
+def _words(value: object) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, (list, tuple)):
+        return "×".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _scale_words(spec: NodeSpec, params: Params) -> str:
+    factor = params["factor"]
+    if isinstance(factor, (int, float)) and 0 < abs(factor) < 1:
+        over = 1 / factor
+        if abs(over - round(over)) < 1e-9 * abs(over):
+            return f"× 1/{round(over)}"
+    return f"× {_words(factor)}"
+
+
+def _scale(values: Params) -> Callable[..., object]:
+    factor = values["factor"]
+    return lambda input: ops.mul(input, factor)
+
+
+SCALE = NodeSpec(
+    "ops.scale",
+    "Scale",
+    "Ops",
+    "op",
+    "scale",
+    inputs=(Port("input", "Any tensor; integers become float32."),),
+    outputs=OUT,
+    params=(ParamSpec("factor", "float", 0.0625, "What every element is multiplied by."),),
+    doc="Multiply every element by one number.",
+    make=_scale,
+    summarize=_scale_words,
+    keywords=("multiply", "normalize", "rescale"),
+)
+"""The one op node that is no row of the op table: `mul` by a number kept in the node."""
+LIBRARY: Mapping[str, NodeSpec] = library()
+"""Every kind of node by type."""
