@@ -1,4 +1,4 @@
-"""The shapes that the palette cannot say (round corners, tabs, docks), written once with the tokens."""
+"""Shapes that a palette cannot say (round corners, tabs, docks), written with the tokens."""
 
 from __future__ import annotations
 
@@ -98,8 +98,12 @@ QProgressBar {
     background: $field; border: none; border-radius: 3px; max-height: 6px; min-height: 6px;
 }
 QProgressBar::chunk { background: $accent; border-radius: 3px; }
-QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $faint; border-radius: 4px; }
-QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url($icons/check.svg); }
+QCheckBox::indicator {
+    width: 14px; height: 14px; border: 1px solid $faint; border-radius: 4px;
+}
+QCheckBox::indicator:checked {
+    background: $accent; border-color: $accent; image: url($icons/check.svg);
+}
 QCheckBox::indicator:focus { border-color: $accent; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }

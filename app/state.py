@@ -13,13 +13,15 @@ from ..engine.run.graph import Edge as EdgeName
 from ..nodes import changes as c
 from ..nodes.document import Document
 from ..nodes.infer import Inference, infer
-from ..nodes.items import EdgeKey
+from ..nodes.items import EdgeKey, MarkKey
 from ..nodes.library import LIBRARY
 from ..nodes.spec import NodeSpec
 from .commands import ChangeCommand
 from .session import messages as m
 
-INFER_DELAY_MS = 15
+INFER_DELAY_MS, INFER_DELAY_LARGE_MS = 15, 300
+LARGE = 500
+"""Inference waits for a pause in drawings of more nodes than this."""
 LOG_LINES = 2000
 
 
@@ -46,6 +48,7 @@ class Run:
     ran_backward: set[EdgeKey] = field(default_factory=set)
     milliseconds: dict[str, float] = field(default_factory=dict)
     avals: dict[tuple[str, str], str] = field(default_factory=dict)
+    hits: dict[MarkKey, int] = field(default_factory=dict)
     paused: m.Paused | None = None
     failed: m.NodeFailed | None = None
     finished: m.RunFinished | None = None
@@ -133,10 +136,11 @@ class EditorState(QObject):
         self.undo_stack = QUndoStack(self)
         self.undo_stack.cleanChanged.connect(self._tell_title)
         self.path: Path | None = None
+        self._suggested = ""
         self.document = document or Document()
         self.selection = Selection()
         self.focus: EdgeKey | None = None
-        self.inference: Inference = infer(self.document)
+        self.inference: Inference = infer(self.document, self.folder)
         self.session = SessionInfo()
         self.run = Run()
         self.training = Training()
@@ -149,34 +153,48 @@ class EditorState(QObject):
         self._infer_timer.setSingleShot(True)
         self._infer_timer.setInterval(INFER_DELAY_MS)
         self._infer_timer.timeout.connect(self.infer_now)
-        self._saved_elsewhere = False
+        self._recovered = False
 
     # the document
 
     @property
     def name(self) -> str:
         """The file's name, or the title of a drawing that has none."""
-        return self.path.name if self.path else f"{self.document.title}.cellwire"
+        return self.path.name if self.path else self._suggested or f"{self.document.title}.cellwire"
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the paths of data files start: the folder of the document's file."""
+        return self.path.parent if self.path else None
 
     @property
     def dirty(self) -> bool:
         """Whether there are changes that no file has."""
-        return self._saved_elsewhere or not self.undo_stack.isClean()
+        return self._recovered or not self.undo_stack.isClean()
 
     def replace_document(
-        self, document: Document, path: Path | None = None, *, unsaved: bool = False
+        self,
+        document: Document,
+        path: Path | None = None,
+        *,
+        unsaved: bool = False,
+        suggested: str = "",
     ) -> None:
-        """Show another document; `unsaved` marks one that was recovered."""
+        """Show another document.
+
+        `unsaved` marks one that was recovered; `suggested` is a file name for one without a file.
+        """
         self._unsubscribe()
+        self._suggested = suggested
         self.document, self.path = document, path
-        self._saved_elsewhere = unsaved
+        self._recovered = unsaved
         self._unsubscribe = document.subscribe(self._document_changed)
         self.undo_stack.clear()
         self.selection, self.focus = Selection(), None
         self.run, self.training = Run(), Training()
         self.group_states, self.reports = {}, {}
         self._session_problems = ()
-        self.inference = infer(document)
+        self.inference = infer(document, self.folder)
         self.document_replaced.emit(document)
         self.selection_changed.emit(self.selection)
         self.focus_changed.emit(None)
@@ -188,7 +206,7 @@ class EditorState(QObject):
 
     def saved(self, path: Path) -> None:
         """Note that the document, as it is, is in `path`."""
-        self.path, self._saved_elsewhere = path, False
+        self.path, self._recovered = path, False
         self.undo_stack.setClean()
         self._tell_title()
 
@@ -207,14 +225,15 @@ class EditorState(QObject):
     def infer_now(self) -> None:
         """Infer shapes and problems at once."""
         self._infer_timer.stop()
-        self.inference = infer(self.document)
+        self.inference = infer(self.document, self.folder)
         self.inference_changed.emit(self.inference)
         self.problems_changed.emit(self.problems)
 
     def _document_changed(self, change: c.Change) -> None:
         self._prune()
         self.document_changed.emit(change)
-        self._infer_timer.start()
+        large = len(self.document.nodes) > LARGE
+        self._infer_timer.start(INFER_DELAY_LARGE_MS if large else INFER_DELAY_MS)
 
     def _prune(self) -> None:
         """Drop from selection and focus what the document no longer has."""
@@ -252,13 +271,10 @@ class EditorState(QObject):
     def problems(self) -> tuple[m.Problem, ...]:
         """What keeps the drawing from running: inference's findings, then the session's."""
         found = tuple(
-            m.Problem(p.node or "", p.port or "", p.message, p.fix or "")
-            for p in self.inference.problems
+            m.Problem(p.node or "", p.port or "", p.message, p.fix) for p in self.inference.problems
         )
         known = {(problem.node, problem.message) for problem in found}
-        return found + tuple(
-            p for p in self._session_problems if (p.node, p.message) not in known
-        )
+        return found + tuple(p for p in self._session_problems if (p.node, p.message) not in known)
 
     # what the session tells
 
