@@ -83,7 +83,7 @@ class Parameter(LazyTensor):
         return self
 
     def clone(self, init: str = "same") -> Parameter:
-        """Return a parameter of the same values (or zeros, ``init="zeros"``) with its own memory."""
+        """Return a new parameter of the same values, or of zeros with ``init="zeros"``."""
         data = np.zeros(self.shape, self.dtype.numpy) if init == "zeros" else self.data
         return Parameter(data, self.name, self.requires_grad)
 

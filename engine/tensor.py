@@ -35,7 +35,7 @@ class Tensor:
     Parameters
     ----------
     input_data : Tensor, ndarray, scalar or nested sequence, optional
-        Python floats become ``Float32``, ints ``Int64``; a NumPy array keeps its dtype and is copied.
+        Python floats become ``Float32``, ints ``Int64``; a NumPy array is copied as it is.
     dtype : DType, optional
         Element type to convert to.
     shape : tuple of int, optional
@@ -166,7 +166,8 @@ class Tensor:
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ValueError(
-                f"the truth of a tensor of shape {list(self.shape)} is ambiguous; use .any() or .all()."
+                f"the truth of a tensor of shape {list(self.shape)} is ambiguous;"
+                " use .any() or .all()."
             )
         return bool(self.item())
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from .. import origin as origins
 from ..ops import array, math
-from ..ops.registry import Entry, GradContext
+from ..ops.registry import Composite, Entry, GradContext, Op
 from ..tensor import Tensor
+from .record import Record
 
 
 def needed_entries(
@@ -22,7 +23,7 @@ def needed_entries(
     forward: list[tuple[Entry, tuple[bool, ...]]] = []
     for entry in entries:
         needs = tuple([id(tensor) in reached for tensor in entry.inputs])
-        if entry.op.grad is not None and any(needs):
+        if entry.op.has_grad and any(needs):
             reached.update(id(tensor) for tensor in entry.outputs)
             forward.append((entry, needs))
     wanted = {id(tensor) for tensor in outputs}
@@ -42,7 +43,7 @@ def run_backward(
     douts: Sequence[Tensor | None],
     wrt: Sequence[Tensor],
 ) -> list[Tensor | None]:
-    """Return the gradients of ``outputs`` (weighted by ``douts``) to ``wrt``; None where none flows."""
+    """Return the gradients of ``outputs``, weighted by ``douts``, to ``wrt``; None: none flows."""
     grads: dict[int, Tensor] = {}
     for tensor, dout in zip(outputs, douts, strict=True):
         if dout is not None:
@@ -63,11 +64,31 @@ def _apply_rule(
     needs: tuple[bool, ...],
     grads: dict[int, Tensor],
 ) -> None:
-    assert entry.op.grad is not None
     context = GradContext(entry.inputs, entry.outputs, douts, entry.attrs, needs)
-    for tensor, need, grad in zip(entry.inputs, needs, entry.op.grad(context), strict=True):
+    for tensor, need, grad in zip(
+        entry.inputs, needs, rule_gradients(entry.op, context), strict=True
+    ):
         if need and grad is not None:
             _accumulate(grads, tensor, grad)
+
+
+def rule_gradients(op: Op, context: GradContext) -> tuple[Tensor | None, ...]:
+    """Return the gradients to an op's inputs, by its rule or through its expansion."""
+    found = NotImplemented if op.grad is None else op.grad(context)
+    return _derive_expansion(op, context) if found is NotImplemented else found
+
+
+def _derive_expansion(op: Op, context: GradContext) -> tuple[Tensor | None, ...]:
+    if not isinstance(op.lowering, Composite):
+        raise NotImplementedError(f"{op.name}: no gradient is defined for these inputs.")
+    with Record() as record:
+        # Fresh handles, so that an input given twice gets two gradients.
+        inputs = tuple(array.identity(tensor) for tensor in context.inputs)
+        result = op.lowering.fn(*inputs, **context.attrs)
+    outputs = result if isinstance(result, tuple) else (result,)
+    wrt = [tensor for tensor, need in zip(inputs, context.needs, strict=True) if need]
+    found = iter(run_backward(record.entries, outputs, context.douts, wrt))
+    return tuple(next(found) if need else None for need in context.needs)
 
 
 def _accumulate(grads: dict[int, Tensor], tensor: Tensor, grad: Tensor) -> None:

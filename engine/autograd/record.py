@@ -18,6 +18,7 @@ class Write(NamedTuple):
     position: int
     tensor: Tensor
     memory: np.ndarray
+    before: np.ndarray | None
 
 
 class Record:
@@ -40,9 +41,9 @@ class Record:
     def __exit__(self, *exception: object) -> None:
         records.remove(self)
 
-    def note_write(self, tensor: Tensor) -> None:
+    def note_write(self, tensor: Tensor, before: np.ndarray | None = None) -> None:
         """Remember that the tensor's memory changes after the entries logged so far."""
-        self.writes.append(Write(len(self.entries), tensor, tensor.data))
+        self.writes.append(Write(len(self.entries), tensor, tensor.data, before))
 
     def clear(self) -> None:
         """Free all entries."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from . import math  # isort: skip - opens the ring of modules whose gradient rules use each other
+from typing import Any
+
+from . import math as _math  # isort: skip - opens the ring of modules that use each other
+from . import index as _index
 from . import methods as _methods
 from .activation import elu, gelu, hardtanh, leaky_relu, log_softmax, relu, silu, softmax, softplus
 from .array import (
@@ -29,6 +32,8 @@ from .array import (
     zeros_like,
 )
 from .cast import cast
+from .conv import avg_pool2d, conv2d, max_pool2d
+from .index import gather, one_hot
 from .linalg import bias_add, bmm, dense, matmul
 from .logic import (
     equal,
@@ -46,6 +51,7 @@ from .logic import (
     select,
     where,
 )
+from .loss import binary_cross_entropy_with_logits, cross_entropy, l1_loss, mse_loss, nll_loss
 from .math import (
     abs,
     add,
@@ -76,14 +82,21 @@ from .math import (
     sub,
     tanh,
 )
+from .norm import batch_norm, layer_norm
+from .primitives import Primitive, Print, make_primitives
+from .random import dropout, rand, randn, standard_normal, uniform
 from .reduce import all, amax, amin, any, argmax, argmin, max, mean, min, prod, std, sum, var
 from .registry import OPS, Op, apply
 from .slicing import split, strided_slice
+from .update import adam_update, momentum_update, sgd_update
 
 __all__ = [
     "OPS",
     "Op",
+    "Primitive",
+    "Print",
     "abs",
+    "adam_update",
     "add",
     "all",
     "amax",
@@ -93,7 +106,10 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "avg_pool2d",
+    "batch_norm",
     "bias_add",
+    "binary_cross_entropy_with_logits",
     "bmm",
     "broadcast_to",
     "cast",
@@ -101,9 +117,12 @@ __all__ = [
     "ceil",
     "clamp",
     "concat",
+    "conv2d",
     "cos",
+    "cross_entropy",
     "dense",
     "div",
+    "dropout",
     "elu",
     "equal",
     "erf",
@@ -113,6 +132,7 @@ __all__ = [
     "floor",
     "floor_div",
     "full",
+    "gather",
     "gelu",
     "greater",
     "greater_equal",
@@ -121,6 +141,8 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "l1_loss",
+    "layer_norm",
     "leaky_relu",
     "less",
     "less_equal",
@@ -132,26 +154,34 @@ __all__ = [
     "logical_or",
     "matmul",
     "max",
+    "max_pool2d",
     "maximum",
     "mean",
     "min",
     "minimum",
     "mod",
+    "momentum_update",
+    "mse_loss",
     "mul",
     "neg",
+    "nll_loss",
     "not_equal",
+    "one_hot",
     "ones",
     "ones_like",
     "pad",
     "permute",
     "pow",
     "prod",
+    "rand",
+    "randn",
     "reciprocal",
     "relu",
     "reshape",
     "round",
     "rsqrt",
     "select",
+    "sgd_update",
     "sigmoid",
     "sign",
     "silu",
@@ -163,6 +193,7 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "standard_normal",
     "std",
     "stop_gradient",
     "strided_slice",
@@ -172,8 +203,23 @@ __all__ = [
     "tanh",
     "tile",
     "transpose",
+    "uniform",
     "var",
     "where",
     "zeros",
     "zeros_like",
 ]
+
+_PRIMITIVES = make_primitives()
+
+
+def __getattr__(name: str) -> Any:
+    """Return the primitive class of that name, made from the op table."""
+    found = _PRIMITIVES.get(name)
+    if found is None:
+        raise AttributeError(f"cellwire.ops has no {name!r}.")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PRIMITIVES})

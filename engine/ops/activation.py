@@ -208,6 +208,10 @@ def softplus(input: TensorLike) -> Call:
     return (as_float(input),), {}
 
 
+def _hardtanh_kernel(input: np.ndarray, min_val: float, max_val: float) -> np.ndarray:
+    return np.clip(input, min_val, max_val)
+
+
 def _hardtanh_grad(ctx: GradContext) -> Grads:
     x = ctx.inputs[0]
     inside = logic.logical_and(
@@ -218,7 +222,7 @@ def _hardtanh_grad(ctx: GradContext) -> Grads:
 
 @op(
     infer=_float_rule("hardtanh"),
-    kernel=lambda input, min_val, max_val: np.clip(input, min_val, max_val),
+    kernel=_hardtanh_kernel,
     grad=_hardtanh_grad,
     lowering=Pointwise(
         lambda b, x, min_val, max_val: b.call("minimum", b.call("maximum", x, min_val), max_val)

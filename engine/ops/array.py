@@ -12,7 +12,7 @@ from ..shape import Aval, Dim, Shape, ShapeError, SymDim, element_count, shape_t
 from ..tensor import Tensor
 from . import reduce, slicing
 from .cast import TensorLike, as_tensor, cast_to
-from .registry import Call, Composite, GradContext, Host, Pointwise, View, op
+from .registry import Call, Composite, GradContext, Host, Op, Pointwise, View, apply, op
 from .rules import normalize_axes, normalize_axis, product, require_same_dtype, same
 from .unbroadcast import sum_to
 
@@ -46,11 +46,23 @@ def identity(input: TensorLike) -> Call:
     return (as_tensor(input),), {}
 
 
+def _stopper(entry: Op, prepare: Any) -> Any:
+    """Make a public function that leaves objects other than tensors as they are."""
+
+    def call(input: Any) -> Any:
+        if isinstance(input, tuple | list):
+            return type(input)(call(item) for item in input)
+        return apply(entry, *prepare(input)) if isinstance(input, Tensor) else input
+
+    return call
+
+
 @op(
     infer=same,
     kernel=lambda input: input,
     lowering=Pointwise(lambda b, input: input),
     category="array",
+    fast=_stopper,
 )
 def stop_gradient(input: TensorLike) -> Call:
     """Return the same values, through which no gradient flows back.
@@ -58,7 +70,7 @@ def stop_gradient(input: TensorLike) -> Call:
     Parameters
     ----------
     input : Tensor
-        Any shape and dtype.
+        Any shape and dtype; tuples and lists are gone through, other objects returned.
 
     Returns
     -------
@@ -351,7 +363,7 @@ def _broadcast_grad(ctx: GradContext) -> Grads:
 
 @op(
     infer=_broadcast_rule,
-    kernel=lambda input, shape: np.broadcast_to(input, shape),
+    kernel=np.broadcast_to,
     grad=_broadcast_grad,
     lowering=View(),
     category="array",
@@ -394,7 +406,7 @@ def _expand_grad(ctx: GradContext) -> Grads:
 
 @op(
     infer=_expand_rule,
-    kernel=lambda input, axis: np.expand_dims(input, axis),
+    kernel=np.expand_dims,
     grad=_expand_grad,
     lowering=View(),
     category="array",
@@ -432,7 +444,7 @@ def _squeeze_rule(input: Aval, axis: tuple[int, ...]) -> Aval:
 
 @op(
     infer=_squeeze_rule,
-    kernel=lambda input, axis: np.squeeze(input, axis),
+    kernel=np.squeeze,
     grad=_reshape_grad,
     lowering=View(),
     category="array",
@@ -635,7 +647,7 @@ def _tile_grad(ctx: GradContext) -> Grads:
 
 @op(
     infer=_tile_rule,
-    kernel=lambda input, dims: np.tile(input, dims),
+    kernel=lambda input, dims: np.tile(input, dims),  # noqa: PLW0108 - other keyword
     grad=_tile_grad,
     lowering=Host("copies the array several times"),
     category="array",

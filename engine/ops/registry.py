@@ -98,9 +98,18 @@ class GradContext:
         return self.douts[0]
 
 
+GradRule = Callable[[GradContext], Any]
+"""Gives a tuple with a gradient or None for each input, or NotImplemented where the op's
+expansion should be derived instead."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Op:
-    """One row of the op table."""
+    """One row of the op table.
+
+    A composite op without a gradient rule is derived through its expansion; another op without
+    one has the gradient zero.
+    """
 
     name: str
     inputs: tuple[str, ...]
@@ -108,7 +117,7 @@ class Op:
     category: str
     infer: Callable[..., Any]
     kernel: Callable[..., Any]
-    grad: Callable[[GradContext], tuple[Tensor | None, ...]] | None
+    grad: GradRule | None
     lowering: Lowering
     primitive: str
     doc: str
@@ -118,6 +127,11 @@ class Op:
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
+
+    @property
+    def has_grad(self) -> bool:
+        """Whether gradients flow back through this op."""
+        return self.grad is not None or self.lowering.__class__ is Composite
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_op_named, (self.name,))
@@ -146,8 +160,8 @@ class Recorder(Protocol):
 
     entries: list[Any]
 
-    def note_write(self, tensor: Tensor) -> None:
-        """Learn that the tensor's memory is about to change."""
+    def note_write(self, tensor: Tensor, before: np.ndarray | None = None) -> None:
+        """Learn that the tensor's memory is about to change; ``before`` is a copy of it."""
         ...
 
 
@@ -160,6 +174,14 @@ class Tracer(Protocol):
 
     def literal(self, array: np.ndarray) -> Tensor:
         """Return a traced tensor for a number written in the code."""
+        ...
+
+    def write(self, parameter: Any, data: Any) -> None:
+        """Take ``data`` as the tensor's value from now on."""
+        ...
+
+    def random_key(self) -> Tensor:
+        """Return a traced Int64 tensor ``[2]``, filled with ``random.next_key()`` in each call."""
         ...
 
 
@@ -246,7 +268,7 @@ def op(
     kernel: Callable[..., Any],
     lowering: Lowering,
     category: str,
-    grad: Callable[[GradContext], tuple[Tensor | None, ...]] | None = None,
+    grad: GradRule | None = None,
     primitive: str | None = None,
     inputs: tuple[str, ...] | None = None,
     variadic: bool = False,
@@ -263,9 +285,10 @@ def op(
     def declare(prepare: Callable[P, Call]) -> Callable[P, Any]:
         signature = inspect.signature(prepare)
         name = prepare.__name__.rstrip("_")
-        names = inputs or tuple(
-            p.name for p in signature.parameters.values() if p.default is p.empty
-        )
+        names = inputs
+        if names is None:
+            parameters = signature.parameters.values()
+            names = tuple(p.name for p in parameters if p.default is p.empty)
         attrs = {p.name: p.default for p in signature.parameters.values() if p.name not in names}
         entry = Op(
             name, names, attrs, category, infer, kernel, grad, lowering,

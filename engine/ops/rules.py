@@ -111,7 +111,7 @@ def normalize_axis(op: str, axis: int, ndim: int) -> int:
 
 def normalize_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """Return the named axes counted from the front, in order; None and ``()`` mean all."""
-    if axis is None or axis == () or axis == []:
+    if axis is None or axis in ((), []):
         return tuple(range(ndim))
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     found = tuple(sorted(normalize_axis(op, item, ndim) for item in axes))

@@ -20,7 +20,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .breakpoints import Breakpoints, Direction
 from .graph import Edge, Graph, GraphError, Node, Source
-from .units import CellState, NodeUnit, Unit, call_node, cell_of, set_mode
+from .units import CellState, Clock, NodeUnit, Unit, call_node, cell_of, set_mode
 from .walk import Walk
 from .wires import Wires
 
@@ -41,6 +41,7 @@ class Backward(Walk):
         training: bool,
         breakpoints: Breakpoints,
         wires: Wires,
+        clock: Clock,
     ) -> None:
         needed = graph.ancestors([loss.node]) | {loss.node}
         order = [id_ for id_ in reversed(graph.order) if id_ in needed]
@@ -49,6 +50,7 @@ class Backward(Walk):
         self.loss = loss
         self.training = training
         self.wires = wires
+        self.clock = clock
         self.edges: dict[Edge, Tensor] = {}
         self.parameters: dict[str, list[tuple[Parameter, Tensor]]] = {}
 
@@ -122,7 +124,7 @@ class Backward(Walk):
         set_mode(node, self.training)
         try:
             with Record() as record:
-                outputs = call_node(node, list(inputs.values()))
+                outputs = call_node(node, list(inputs.values()), self.clock)
         finally:
             state.restore()
         return inputs, outputs, record.entries

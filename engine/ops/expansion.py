@@ -1,0 +1,29 @@
+"""Composite ops run from their own expansion: as a NumPy kernel, and as a gradient rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, wrap
+from .registry import records, traces
+
+
+def expanded(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a NumPy kernel that runs a composite op's expansion op by op."""
+
+    def kernel(*arrays: np.ndarray, **attrs: Any) -> Any:
+        outer_records, outer_traces = records[:], traces[:]
+        records.clear()
+        traces.clear()
+        try:
+            result = fn(*[wrap(array) for array in arrays], **attrs)
+        finally:
+            records[:], traces[:] = outer_records, outer_traces
+        if isinstance(result, Tensor):
+            return result.data
+        return tuple(tensor.data for tensor in result)
+
+    return kernel

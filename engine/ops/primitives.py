@@ -1,0 +1,84 @@
+"""Primitive classes: ``ops.Softmax(axis=-1)(x)``, one for each row of the op table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+from .registry import OPS, Op
+
+_ALIASES = {"keep_dims": "keepdims", "perm": "axes", "epsilon": "eps"}
+"""MindSpore's names of attributes in primitives, where they differ from the functions'."""
+
+_OTHER_NAMES = {
+    "RealDiv": "div", "Maximum": "maximum", "Cast": "cast", "Argmax": "argmax", "ReLU": "relu",
+    "BatchMatMul": "bmm", "ZerosLike": "zeros_like", "OnesLike": "ones_like", "GeLU": "gelu",
+    "Embedding": "gather", "Select": "select", "Concat": "concat", "Stack": "stack",
+    "Round": "round", "ExpandDims": "expand_dims", "BroadcastTo": "broadcast_to",
+}  # fmt: skip
+
+
+class Primitive:
+    """An op with its attributes set; calling it runs the op on tensors.
+
+    Parameters
+    ----------
+    *args, **attrs
+        The op's attributes, in the order of its function.
+
+    Raises
+    ------
+    TypeError
+        If the op has no such attribute.
+    """
+
+    op: Op
+
+    def __init__(self, *args: Any, **attrs: Any) -> None:
+        names = [name for name in self.op.attrs if name not in attrs]
+        if len(args) > len(names):
+            raise TypeError(
+                f"{type(self).__name__} takes {len(self.op.attrs)} attributes"
+                f" ({', '.join(self.op.attrs)}), {len(args) + len(attrs)} were given."
+            )
+        given = dict(zip(names, args, strict=False))
+        given.update({_ALIASES.get(name, name): value for name, value in attrs.items()})
+        for name in given:
+            if name not in self.op.attrs:
+                raise TypeError(
+                    f"{type(self).__name__} has no attribute {name!r}; it has"
+                    f" {', '.join(self.op.attrs) or 'none'}."
+                )
+        self.attrs = given
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run the op; attributes left open by the constructor may follow the tensors."""
+        return self.op.function(*inputs, **self.attrs)
+
+    def __repr__(self) -> str:
+        attrs = ", ".join(f"{name}={value!r}" for name, value in self.attrs.items())
+        return f"{type(self).__name__}({attrs})"
+
+
+class Print:
+    """Prints tensors and other values when it is called."""
+
+    def __call__(self, *values: Any) -> None:
+        """Print the values on one line each, tensors with shape and dtype."""
+        for value in values:
+            print(repr(value) if isinstance(value, Tensor) else value)
+
+
+def _class_of(name: str, entry: Op) -> type[Primitive]:
+    return type(name, (Primitive,), {"op": entry, "__doc__": entry.doc, "__module__": __name__})
+
+
+def make_primitives() -> dict[str, type]:
+    """Return the primitive classes of the whole table, by name."""
+    classes: dict[str, type] = {"Print": Print}
+    for entry in OPS.values():
+        if entry.category != "gradient":
+            classes[entry.primitive] = _class_of(entry.primitive, entry)
+    for name, op_name in _OTHER_NAMES.items():
+        classes.setdefault(name, _class_of(name, OPS[op_name]))
+    return classes
