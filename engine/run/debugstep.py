@@ -15,7 +15,7 @@ from .events import Failed, NodeDone, Paused
 from .executor import Execution
 from .objective import Objective
 from .steps import Outcome, outcome_of, square
-from .units import Feeds
+from .units import Clock, Feeds
 
 
 class DebugStep:
@@ -28,11 +28,14 @@ class DebugStep:
         trained: Sequence[Parameter],
         feeds: Feeds,
         breakpoints: Breakpoints,
+        clock: Clock,
     ) -> None:
         self.objective = objective
         self.optimizer = optimizer
         self.trained = tuple(trained)
-        self.execution = Execution(objective.graph, feeds, breakpoints=breakpoints, training=True)
+        self.execution = Execution(
+            objective.graph, feeds, breakpoints=breakpoints, training=True, clock=clock
+        )
 
     def advance(self) -> Paused | Failed | Outcome:
         """Go on to the next breakpoint, the first error, or the end of the backward pass."""

@@ -16,7 +16,7 @@ from .events import Event, Failed, Noted, Stop
 from .forward import Forward
 from .graph import Edge, Graph, GraphError, Node, Source
 from .groups import CompiledGroup
-from .units import Feeds, Unit
+from .units import Clock, Feeds, Unit
 from .walk import Walk
 from .wires import Wires
 
@@ -37,6 +37,8 @@ class Execution:
         Put the Cells in training mode.
     groups : iterable of CompiledGroup
         Groups of the graph that run as compiled code.
+    clock : Clock, optional
+        Seed and step, which with the node key random numbers: runs and reruns repeat them.
     budget_bytes : int
         Beyond this, the least recently used values on wires are spilled to a temporary file.
     """
@@ -49,6 +51,7 @@ class Execution:
         breakpoints: Breakpoints | None = None,
         training: bool = False,
         groups: Iterable[CompiledGroup] = (),
+        clock: Clock | None = None,
         budget_bytes: int = DEFAULT_BUDGET,
     ) -> None:
         self.graph = graph
@@ -56,12 +59,15 @@ class Execution:
         self.breakpoints = breakpoints or Breakpoints()
         self.training = training
         self.groups = tuple(groups)
+        self.clock = clock or Clock()
         self.watches: frozenset[Edge] = frozenset()
         self.wires = Wires(budget_bytes)
         self._begin()
 
     def _begin(self) -> None:
-        self._forward = Forward(self.graph, self.feeds, self.breakpoints, self.wires, self.groups)
+        self._forward = Forward(
+            self.graph, self.feeds, self.breakpoints, self.wires, self.groups, self.clock
+        )
         self._forward.training = self.training
         self._forward.watches = self.watches
         self._backward: Backward | None = None
@@ -167,10 +173,11 @@ class Execution:
         self._forward.forget(stale)
         self._forward.rewind(next(at for at, unit in enumerate(units) if node in unit.nodes))
 
-    def restart(self, feeds: Feeds | None = None) -> None:
-        """Begin again, with a new batch or with the pinned one."""
+    def restart(self, feeds: Feeds | None = None, clock: Clock | None = None) -> None:
+        """Begin again, with a new batch or with the pinned one, and at another step if given."""
         if feeds is not None:
             self.feeds = feeds
+        self.clock = clock or self.clock
         self.wires.clear()
         self._begin()
 
@@ -210,7 +217,9 @@ class Execution:
                 "loss that is one floating-point number, so reduce it with a mean or a sum",
                 [node.id],
             )
-        self._backward = Backward(self.graph, source, self.training, self.breakpoints, self.wires)
+        self._backward = Backward(
+            self.graph, source, self.training, self.breakpoints, self.wires, self.clock
+        )
 
     def _loss_node(self, loss: str | None) -> Node:
         if loss is not None:

@@ -9,7 +9,7 @@ from .breakpoints import Breakpoints, Direction
 from .events import Event, Stop
 from .graph import Edge, Graph, Source, schedule
 from .groups import CompiledGroup, Piece
-from .units import CellState, Feeds, NodeUnit, Unit, call_node, fed, set_mode
+from .units import CellState, Clock, Feeds, NodeUnit, Unit, call_node, fed, set_mode
 from .walk import Walk
 from .wires import Wires
 
@@ -29,11 +29,13 @@ class Forward(Walk):
         breakpoints: Breakpoints,
         wires: Wires,
         groups: Iterable[CompiledGroup],
+        clock: Clock,
     ) -> None:
         self.graph = graph
         self.feeds = feeds
         self.wires = wires
         self.training = False
+        self.clock = clock
         self.watches: frozenset[Edge] = frozenset()
         self.states: dict[str, CellState] = {}
         self._groups = {compiled.group: compiled for compiled in groups}
@@ -86,8 +88,8 @@ class Forward(Walk):
 
     def _call(self, unit: Unit, inputs: list[Tensor]) -> tuple[Tensor, ...]:
         if isinstance(unit, NodeUnit) and unit.node.kind == "data":
-            return fed(unit.node, self.feeds) or call_node(unit.node, inputs)
-        return unit.run(inputs)
+            return fed(unit.node, self.feeds) or call_node(unit.node, inputs, self.clock)
+        return unit.run(inputs, self.clock)
 
     def results(self, unit: Unit) -> Mapping[str, str]:
         """Port → shape and dtype, for the ports whose values are kept."""
@@ -102,7 +104,8 @@ class Forward(Walk):
             if all(source in self.wires for source in sources):
                 continue
             state = CellState(node)
-            results = call_node(node, [self.tensor(edge) for edge in node.edges])
+            inputs = [self.tensor(edge) for edge in node.edges]
+            results = call_node(node, inputs, self.clock)
             state.restore()
             for source, tensor in zip(sources, results, strict=True):
                 self.wires.put(source, tensor)

@@ -11,16 +11,15 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ..compiler.plan import Plan, compile_graph
-from ..compiler.trace import TracedCall, trace
+from ..autograd.record import is_recording, no_grad
+from ..compiler.plan import Plan
 from ..origin import Origin
 from ..tensor import Tensor, from_numpy
+from .compiled import Compiled, Plans, compile_call, write
 from .graph import Edge, Graph, Group, Source
-from .steps import write
-from .units import CellState, call_node, node_id, set_mode
+from .units import CellState, Clock, call_node, node_id, set_mode
 
 State = Literal["eager", "compiled", "stale", "failed"]
-PLANS = 8  # how many shapes keep their plans
 TIMED_RUNS = 9
 TIMED_SECONDS = 0.1
 
@@ -63,18 +62,6 @@ class GroupReport(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """A piece's plan with what it captured from the Cells and what it writes back to them."""
-
-    call: TracedCall
-    plan: Plan
-
-    def run(self, inputs: Sequence[Tensor]) -> tuple[np.ndarray, ...]:
-        """The outputs and then the new values of what is written; nothing is written yet."""
-        return self.plan(*(t.data for t in inputs), *(t.data for t in self.call.captured))
-
-
-@dataclass(frozen=True)
 class Parity:
     """The largest deviation from eager, absolute and over the output's largest magnitude."""
 
@@ -101,9 +88,11 @@ class CompiledGroup:
         self.state: State = "eager"
         self.reason = ""
         self.report: GroupReport | None = None
-        self._plans: dict[tuple[object, ...], Compiled] = {}
+        self._plans = Plans()
 
-    def compile(self, inputs: Sequence[Tensor], training: bool = False) -> GroupReport:
+    def compile(
+        self, inputs: Sequence[Tensor], training: bool = False, clock: Clock | None = None
+    ) -> GroupReport:
         """Compile for these values on `whole().edges`, compare with eager, and take the times.
 
         Raises
@@ -115,10 +104,11 @@ class CompiledGroup:
         self.state, self.reason = "stale", ""
         piece = self.whole()
         piece.training = training
-        compiled, parity = self._make(piece, inputs)
+        clock = clock or Clock()
+        compiled, parity = self._make(piece, inputs, clock)
         with _Restored(piece):
-            eager = _median(lambda: piece.run_eager(inputs))
-        fused = _median(lambda: compiled.run(inputs))
+            eager = _median(lambda: piece.call(inputs, clock))
+        fused = _median(lambda: compiled.run(inputs, clock))
         self.report = _report(self.group, piece, compiled.plan, parity, eager, fused)
         return self.report
 
@@ -146,28 +136,32 @@ class CompiledGroup:
         wanted = frozenset(kept)
         return [Piece(self, tuple(run), wanted) for run in runs]
 
-    def compiled_for(self, piece: Piece, inputs: Sequence[Tensor]) -> Compiled | None:
+    def compiled_for(self, piece: Piece, inputs: Sequence[Tensor], clock: Clock) -> Compiled | None:
         """The plan for these inputs, made now if need be; None where the group runs eagerly."""
         if self.state in ("eager", "failed"):
             return None
-        found = self._plans.pop(piece.key(inputs), None)
-        if found is None:
-            try:
-                return self._make(piece, inputs)[0]
-            except GroupError:
-                return None
-        self._plans[piece.key(inputs)] = found
-        return found
-
-    def _make(self, piece: Piece, inputs: Sequence[Tensor]) -> tuple[Compiled, Parity]:
+        found = self._plans.get(piece.key(inputs))
+        if found is not None:
+            return found
         try:
-            with _Restored(piece):
-                call = trace(piece.call, [tensor.aval for tensor in inputs])
-                compiled = Compiled(call, compile_graph(call.graph))
-                parity = self._compare(piece, compiled, inputs)
+            return self._make(piece, inputs, clock)[0]
+        except GroupError:
+            return None
+
+    def _make(
+        self, piece: Piece, inputs: Sequence[Tensor], clock: Clock
+    ) -> tuple[Compiled, Parity]:
+        try:
+            with _Restored(piece), no_grad():
+                compiled = compile_call(
+                    lambda *tensors: piece.call(tensors, clock), inputs, self.group.name
+                )
+                expected = [tensor.data for tensor in piece.call(inputs, clock)]
+                found = compiled.run(inputs, clock)[: compiled.call.results]
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}")
             raise GroupError(self.group, self.reason) from error
+        parity = parity_of(expected, found)
         if not parity.good:
             self._fail(
                 f"it differs from eager by {parity.relative:.1e} of its largest value, "
@@ -175,19 +169,12 @@ class CompiledGroup:
             )
             raise GroupError(self.group, self.reason)
         self.state, self.reason = "compiled", ""
-        self._plans[piece.key(inputs)] = compiled
-        while len(self._plans) > PLANS:
-            del self._plans[next(iter(self._plans))]
+        self._plans.put(piece.key(inputs), compiled)
         return compiled, parity
 
     def _fail(self, reason: str) -> None:
         self.state, self.reason = "failed", reason
         self._plans.clear()
-
-    @staticmethod
-    def _compare(piece: Piece, compiled: Compiled, inputs: Sequence[Tensor]) -> Parity:
-        expected = [tensor.data for tensor in piece.run_eager(inputs)]
-        return parity_of(expected, compiled.run(inputs)[: compiled.call.results])
 
 
 class GroupError(ValueError):
@@ -236,24 +223,25 @@ class Piece:
         avals = tuple(tensor.aval for tensor in inputs)
         return (self.nodes, self.outputs, self.training, avals)
 
-    def run(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Run the plan, and write what it changes; eagerly where there is none."""
-        compiled = self.owner.compiled_for(self, inputs)
+    def run(self, inputs: Sequence[Tensor], clock: Clock) -> tuple[Tensor, ...]:
+        """Run the plan, and write what it changes; eagerly where there is none.
+
+        Under a record the piece is one entry, with a forward and a backward plan.
+        """
+        compiled = self.owner.compiled_for(self, inputs, clock)
         if compiled is None:
-            return self.run_eager(inputs)
-        arrays = compiled.run(inputs)
-        for tensor, array in zip(
-            compiled.call.writes, arrays[compiled.call.results :], strict=True
-        ):
-            write(tensor, array)
-        return tuple(from_numpy(array) for array in arrays[: compiled.call.results])
+            return self.call(inputs, clock)
+        if is_recording():
+            tensors = compiled.run_recorded(inputs, clock)
+        else:
+            tensors = [from_numpy(array) for array in compiled.run(inputs, clock)]
+        results = compiled.call.results
+        for tensor, value in zip(compiled.call.writes, tensors[results:], strict=True):
+            write(tensor, value.data)
+        return tuple(tensors[:results])
 
-    def run_eager(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Run the nodes one by one."""
-        return self.call(*inputs)
-
-    def call(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        """The nodes' outputs, as a function that can be traced."""
+    def call(self, inputs: Sequence[Tensor], clock: Clock) -> tuple[Tensor, ...]:
+        """Run the nodes one by one, or trace them."""
         graph = self.owner.graph
         values = {graph.source(e): t for e, t in zip(self.edges, inputs, strict=True)}
         entered = dict(zip(self.edges, inputs, strict=True))
@@ -261,7 +249,7 @@ class Piece:
             node = graph.nodes[id_]
             set_mode(node, self.training)
             given = [entered[e] if e in entered else values[graph.source(e)] for e in node.edges]
-            for port, tensor in zip(node.outputs, call_node(node, given), strict=True):
+            for port, tensor in zip(node.outputs, call_node(node, given, clock), strict=True):
                 values[Source(id_, port)] = tensor
         return tuple(values[source] for source in self.outputs)
 

@@ -9,7 +9,7 @@ from .events import Failed, Finished
 from .executor import Execution
 from .graph import Graph, Source
 from .inspect import Statistics, statistics
-from .units import Feeds
+from .units import Clock, Feeds
 
 
 class NotFinite(msgspec.Struct, frozen=True, tag=True):
@@ -24,14 +24,14 @@ class NotFinite(msgspec.Struct, frozen=True, tag=True):
     direction: Direction = "forward"
 
 
-def find_non_finite(graph: Graph, feeds: Feeds, loss: Source, step: int) -> NotFinite | Failed:
+def find_non_finite(graph: Graph, feeds: Feeds, loss: Source, clock: Clock) -> NotFinite | Failed:
     """Run the step again node by node and name the first node whose result is not finite.
 
     Parameters and running statistics are left as they were.
     """
-    with Execution(graph, feeds, training=True) as execution:
+    with Execution(graph, feeds, training=True, clock=clock) as execution:
         try:
-            return _search(execution, loss, step)
+            return _search(execution, loss, clock.step)
         finally:
             execution.discard()
 

@@ -9,7 +9,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .graph import Graph, Node, Source
 from .settings import Columns, TrainingError, TrainingSettings
-from .units import Feeds, run_graph, set_mode
+from .units import Clock, Feeds, run_graph, set_mode
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Objective:
     logits: Source | None = None
     labels: Source | None = None
 
-    def __call__(self, feeds: Feeds) -> tuple[Tensor, ...]:
+    def __call__(self, feeds: Feeds, clock: Clock) -> tuple[Tensor, ...]:
         """The loss, then logits and labels if there are any."""
-        values = run_graph(self.graph, feeds)
+        values = run_graph(self.graph, feeds, clock)
         extra = () if self.logits is None or self.labels is None else (self.logits, self.labels)
         return (values[self.loss], *(values[source] for source in extra))
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from .. import ops
 from ..autograd.transforms import value_and_grad
-from ..compiler.plan import Plan, compile_graph
 from ..compiler.report import Report
-from ..compiler.trace import TracedCall, trace
 from ..nn.optim import Optimizer
 from ..parameter import Parameter
-from ..tensor import Tensor, from_numpy
+from ..tensor import Tensor
+from .compiled import Plans, compile_call, write
 from .objective import Objective
-from .units import CellState, Feeds, as_tensor
-
-PLANS = 8  # how many batch sizes keep their plans
+from .units import CellState, Clock, Feeds, as_tensor
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Pending(Protocol):
 class Stepper(Pending, Protocol):
     """Computes steps, and writes what it computed only when asked to."""
 
-    def compute(self, feeds: Feeds) -> Outcome:
+    def compute(self, feeds: Feeds, clock: Clock) -> Outcome:
         """Run forward and backward."""
         ...
 
@@ -77,11 +74,11 @@ class EagerStep:
         self._gradients: tuple[Tensor, ...] = ()
         self._states: list[CellState] = []
 
-    def compute(self, feeds: Feeds) -> Outcome:
+    def compute(self, feeds: Feeds, clock: Clock) -> Outcome:
         """Run forward and backward; running statistics change here, `discard` puts them back."""
         self.objective.set_training(True)
         self._states = [CellState(node) for node in self.objective.graph.nodes.values()]
-        values, self._gradients = gradients_of(self.objective, feeds, self.trained)
+        values, self._gradients = gradients_of(self.objective, feeds, clock, self.trained)
         squares = np.array([square(g.data) for g in self._gradients])
         return outcome_of([value.data for value in values], squares)
 
@@ -102,25 +99,18 @@ class EagerStep:
 
 
 def gradients_of(
-    objective: Objective, feeds: Feeds, trained: tuple[Parameter, ...]
+    objective: Objective, feeds: Feeds, clock: Clock, trained: tuple[Parameter, ...]
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Loss (then logits and labels), and the loss's gradients to the parameters."""
 
     def forward() -> Tensor | tuple[Tensor, ...]:
-        values = objective(feeds)
+        values = objective(feeds, clock)
         return values if len(values) > 1 else values[0]
 
     has_aux = objective.logits is not None and objective.labels is not None
-    value, gradients = value_and_grad(forward, None, trained, has_aux)()
+    derived: Any = value_and_grad(forward, None, trained, has_aux)
+    value, gradients = derived()
     return (value[0], *value[1]) if has_aux else (value,), gradients
-
-
-def write(tensor: Tensor, array: np.ndarray) -> None:
-    """Give a tensor that a plan writes to its new values."""
-    if isinstance(tensor, Parameter):
-        tensor.set_data(from_numpy(array))
-    else:
-        np.copyto(tensor.data, array)
 
 
 def square(array: np.ndarray) -> float:
@@ -136,23 +126,27 @@ class CompiledStep:
         self.objective = objective
         self.optimizer = optimizer
         self.trained = tuple(trained)
-        self._plans: dict[tuple[object, ...], tuple[TracedCall, Plan]] = {}
+        self._plans = Plans()
         self._writes: list[tuple[Tensor, np.ndarray]] = []
 
     @property
     def reports(self) -> list[Report]:
         """The accounts of the plans made so far."""
-        return [plan.report for _, plan in self._plans.values()]
+        return [compiled.plan.report for compiled in self._plans]
 
-    def compute(self, feeds: Feeds) -> Outcome:
+    def compute(self, feeds: Feeds, clock: Clock) -> Outcome:
         """Run the plan for this batch shape, made when the shape is new; nothing is written."""
         names = [(node, port) for node, ports in feeds.items() for port in ports]
         batch = [as_tensor(feeds[node][port]) for node, port in names]
-        call, plan = self._plan(names, batch)
-        arrays = plan(*(t.data for t in batch), *(t.data for t in call.captured))
-        results = call.results - 1
-        self._writes = list(zip(call.writes, arrays[call.results :], strict=True))
-        return outcome_of(list(arrays[:results]), arrays[results])
+        key = tuple(tensor.aval for tensor in batch)
+        compiled = self._plans.get(key)
+        if compiled is None:
+            compiled = compile_call(lambda *t: self._step(names, t), batch, "training step")
+            self._plans.put(key, compiled)
+        arrays = compiled.run(batch, clock)
+        results = compiled.call.results - 1
+        self._writes = list(zip(compiled.call.writes, arrays[results + 1 :], strict=True))
+        return outcome_of(arrays[:results], arrays[results])
 
     def commit(self) -> None:
         """Write what the plan computed."""
@@ -164,23 +158,12 @@ class CompiledStep:
         """Drop what the plan computed."""
         self._writes = []
 
-    def _plan(self, names: list[tuple[str, str]], batch: list[Tensor]) -> tuple[TracedCall, Plan]:
-        key = tuple(tensor.aval for tensor in batch)
-        found = self._plans.pop(key, None)
-        if found is None:
-            call = trace(lambda *tensors: self._step(names, tensors), key)
-            found = (call, compile_graph(call.graph))
-        self._plans[key] = found
-        while len(self._plans) > PLANS:
-            del self._plans[next(iter(self._plans))]
-        return found
-
     def _step(self, names: list[tuple[str, str]], tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         feeds: dict[str, dict[str, Tensor]] = {}
         for (node, port), tensor in zip(names, tensors, strict=True):
             feeds.setdefault(node, {})[port] = tensor
         self.objective.set_training(True)
-        values, gradients = gradients_of(self.objective, feeds, self.trained)
+        values, gradients = gradients_of(self.objective, feeds, Clock(), self.trained)
         squares = ops.stack([ops.sum(ops.square(gradient)) for gradient in gradients])
         self.optimizer(gradients)
         return (*values, squares)

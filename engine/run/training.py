@@ -30,7 +30,7 @@ from .settings import (
 )
 from .state import read_pair, write_pair
 from .steps import CompiledStep, EagerStep, Outcome, Pending, Stepper, accuracy_of, compare
-from .units import Feeds
+from .units import Clock, Feeds
 from .weights import Weights
 
 EVALUATION_BATCH = 256
@@ -118,6 +118,11 @@ class TrainingRun:
         """The step that stands at a breakpoint; its `execution` can be inspected and stepped."""
         return self._debug
 
+    @property
+    def clock(self) -> Clock:
+        """Seed and number of the next step."""
+        return Clock(self.settings.seed, self.done + 1)
+
     def batch(self) -> Feeds:
         """The batch of the next step."""
         epoch, position = divmod(self.done, self.per_epoch)
@@ -146,7 +151,7 @@ class TrainingRun:
         self._debug = None
         if not outcome.finite:
             stepper.discard()
-            return find_non_finite(self.graph, feeds, self.objective.loss, self.done + 1)
+            return find_non_finite(self.graph, feeds, self.objective.loss, self.clock)
         self._commit(stepper, outcome)
         return self._result(outcome, time.perf_counter() - started)
 
@@ -164,7 +169,7 @@ class TrainingRun:
             return self._debug, self._debug.advance()
         try:
             stepper = self._stepper or self._choose(feeds)
-            return stepper, stepper.compute(feeds)
+            return stepper, stepper.compute(feeds, self.clock)
         except TrainingError:
             raise
         except Exception:
@@ -180,7 +185,7 @@ class TrainingRun:
 
     def _debug_step(self, feeds: Feeds, breakpoints: Breakpoints) -> DebugStep:
         trained = list(self._trained.values())
-        return DebugStep(self.objective, self.optimizer, trained, feeds, breakpoints)
+        return DebugStep(self.objective, self.optimizer, trained, feeds, breakpoints, self.clock)
 
     def _choose(self, feeds: Feeds) -> Stepper:
         """The whole step compiled if it may be, can be, and agrees with eager on this batch."""
@@ -202,12 +207,11 @@ class TrainingRun:
         self._stepper = eager if reason else compiled
         return self._stepper
 
-    @staticmethod
-    def _why_not(eager: EagerStep, compiled: CompiledStep, feeds: Feeds) -> str:
-        expected = eager.compute(feeds)
+    def _why_not(self, eager: EagerStep, compiled: CompiledStep, feeds: Feeds) -> str:
+        expected = eager.compute(feeds, self.clock)
         eager.discard()
         try:
-            parity = compare(expected, compiled.compute(feeds))
+            parity = compare(expected, compiled.compute(feeds, self.clock))
         except Exception as error:  # any reason not to compile is reported, none ends the training
             return f"{type(error).__name__}: {error}"
         compiled.discard()
@@ -272,7 +276,7 @@ class TrainingRun:
         judged = self.objective.logits is not None
         for start in range(0, examples, EVALUATION_BATCH):
             stop = min(start + EVALUATION_BATCH, examples)
-            values = [v.data for v in self.objective(take(columns, slice(start, stop)))]
+            values = [v.data for v in self.objective(take(columns, slice(start, stop)), self.clock)]
             losses += float(values[0].reshape(())) * (stop - start)
             right += accuracy_of(values[1], values[2]) * (stop - start) if judged else 0.0
         return Evaluation(losses / examples, right / examples if judged else None, examples)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,12 +11,27 @@ import numpy as np
 
 from ..nn.cell import Cell
 from ..origin import Origin, at
+from ..random import RandomState, using
 from ..tensor import Tensor, from_numpy
 from .graph import Edge, Graph, GraphError, Node, Source
 
 Array = np.ndarray | Tensor
 Feeds = Mapping[str, Mapping[str, Array]]
 """Data node's id → port → array: the batch, used again until another one is fed."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What random numbers depend on, besides the node: a seed and the training step."""
+
+    seed: int = 0
+    step: int = 0
+
+    def stream(self, node: str) -> RandomState:
+        """The node's own stream of random keys in this step, the same whenever it runs."""
+        text = f"{self.seed}/{self.step}/{node}".encode()
+        digest = hashlib.blake2b(text, digest_size=8).digest()
+        return RandomState(int.from_bytes(digest, "little") >> 1)
 
 
 class Unit(Protocol):
@@ -46,7 +62,7 @@ class Unit(Protocol):
         """The ports whose values it gives, in order."""
         ...
 
-    def run(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def run(self, inputs: Sequence[Tensor], clock: Clock) -> tuple[Tensor, ...]:
         """Compute the outputs from the values on the wires that enter."""
         ...
 
@@ -82,9 +98,9 @@ class NodeUnit:
         """The node's output ports."""
         return tuple(Source(self.node.id, port) for port in self.node.outputs)
 
-    def run(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def run(self, inputs: Sequence[Tensor], clock: Clock) -> tuple[Tensor, ...]:
         """Call the node."""
-        return call_node(self.node, inputs)
+        return call_node(self.node, inputs, clock)
 
 
 def origin_of(node: Node) -> Origin:
@@ -123,8 +139,8 @@ class CellState:
             parameter.set_data(from_numpy(data))
 
 
-def call_node(node: Node, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Call a node on its wired inputs under its origin; one tensor for each output port.
+def call_node(node: Node, inputs: Sequence[Tensor], clock: Clock) -> tuple[Tensor, ...]:
+    """Call a node on its wired inputs, under its origin and with its random numbers.
 
     Raises
     ------
@@ -133,7 +149,7 @@ def call_node(node: Node, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """
     given = iter(inputs)
     arguments = [None if source is None else next(given) for source in node.inputs.values()]
-    with at(origin_of(node)):
+    with at(origin_of(node)), using(clock.stream(node.id)):
         result = node.call(*arguments)
     results = tuple(result) if isinstance(result, tuple | list) else (result,)
     _check_results(node, results)
@@ -182,14 +198,14 @@ def as_tensor(value: Array) -> Tensor:
     return value if isinstance(value, Tensor) else from_numpy(np.asarray(value))
 
 
-def run_graph(graph: Graph, feeds: Feeds) -> dict[Source, Tensor]:
+def run_graph(graph: Graph, feeds: Feeds, clock: Clock) -> dict[Source, Tensor]:
     """Run the whole graph without stops and keep every value; for tracing and training steps."""
     values: dict[Source, Tensor] = {}
     for id_ in graph.order:
         node = graph.nodes[id_]
         results = fed(node, feeds) if node.kind == "data" else None
         if results is None:
-            results = call_node(node, [values[graph.source(edge)] for edge in node.edges])
+            results = call_node(node, [values[graph.source(e)] for e in node.edges], clock)
         for port, value in zip(node.outputs, results, strict=True):
             values[Source(id_, port)] = value
     return values
