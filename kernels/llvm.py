@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from .emitter import TYPES, Emitter, Value, literal, memory_type, type_text
+from .control import Carried, repeat, when
+from .emitter import TYPES, Emitter, Value, literal, memory_type
 from .expressions import (
     BOOL,
+    INT32,
     INT64,
     Call,
     Const,
@@ -53,6 +56,10 @@ def print_function(function: Function, target: Target, declarations: dict[str, s
 def _symbol(name: str) -> str:
     """Return the LLVM name of a parameter; the prefix keeps it apart from generated names."""
     return f"%arg.{name}"
+
+
+_Iteration: TypeAlias = Callable[[Value, Carried, "Value | None"], Carried]
+"""Prints one iteration of a vector loop from its first index, what it carries, and its mask."""
 
 
 @dataclass
@@ -111,7 +118,7 @@ class _Printer:
         running = {a.name: _identity(a, frame.lanes) for a in loop.accumulators}
         extent = self.extent(loop)
 
-        def once(index: Value, state: dict[str, Value]) -> dict[str, Value]:
+        def once(index: Value, state: Carried) -> Carried:
             inner = replace(
                 frame,
                 names={**frame.names, loop.var: index},
@@ -122,13 +129,13 @@ class _Printer:
             self.body(loop.body, inner)
             return inner.running
 
-        frame.names.update(self.counted(extent, 1, running, once))
+        frame.names.update(repeat(self.emit, extent, 1, running, once))
 
     def vector_loop(self, loop: Loop, frame: _Frame) -> None:
         lanes = lane_count(loop, self.target)
         running = {a.name: _identity(a, lanes) for a in loop.accumulators}
 
-        def once(index: Value, state: dict[str, Value], mask: Value | None) -> dict[str, Value]:
+        def once(index: Value, state: Carried, mask: Value | None) -> Carried:
             kinds = {a.name: a.kind for a in loop.accumulators}
             inner = _Frame(
                 dict(frame.names), lanes, loop.var, index, mask, True, dict(state), kinds
@@ -141,7 +148,7 @@ class _Printer:
             whole = literal(loop.extent // lanes * lanes, INT64)
         else:
             whole = self.emit.binary("and", extent, -lanes)
-        running = self.counted(whole, lanes, running, lambda i, state: once(i, state, None))
+        running = repeat(self.emit, whole, lanes, running, lambda i, state: once(i, state, None))
         if isinstance(loop.extent, int):
             rest = loop.extent % lanes
             if rest:
@@ -154,77 +161,16 @@ class _Printer:
             frame.names[accumulator.name] = self.across(accumulator.kind, vector)
 
     def tail(
-        self,
-        extent: Value,
-        whole: Value,
-        lanes: int,
-        running: dict[str, Value],
-        once: Callable[[Value, dict[str, Value], Value | None], dict[str, Value]],
-    ) -> dict[str, Value]:
+        self, extent: Value, whole: Value, lanes: int, running: Carried, once: _Iteration
+    ) -> Carried:
         """Print the last, masked iteration of a loop whose extent is known at run time."""
         emit = self.emit
-        rest, done = emit.label("rest"), emit.label("done")
-        before = emit.block_name
-        emit.branch_if(emit.compare("lt", whole, extent), rest, done)
-        emit.block(rest)
-        left = emit.cast(emit.binary("sub", extent, whole), np.dtype(np.int32))
-        mask = emit.compare("lt", emit.iota(np.dtype(np.int32), lanes), left)
-        after = once(whole, running, mask)
-        last = emit.block_name
-        emit.branch(done)
-        emit.block(done)
-        return {
-            name: emit.phi(
-                emit.fresh(), v.dtype, v.lanes, [(running[name].text, before), (v.text, last)]
-            )
-            for name, v in after.items()
-        }
 
-    def counted(
-        self,
-        extent: Value,
-        step: int,
-        running: dict[str, Value],
-        once: Callable[[Value, dict[str, Value]], dict[str, Value]],
-    ) -> dict[str, Value]:
-        """Print a loop over 0, step, ... below a multiple of step; return what it carries."""
-        emit = self.emit
-        constant = not extent.text.startswith("%")
-        if constant and int(extent.text) <= 0:
-            return running
-        if constant and int(extent.text) == step:
-            return once(literal(0, INT64), dict(running))
-        head, done = emit.label("loop"), emit.label("done")
-        before = emit.block_name
-        if constant:
-            emit.branch(head)
-        else:
-            emit.branch_if(emit.compare("gt", extent, 0), head, done)
-        emit.block(head)
-        at = len(emit.lines)
-        index = Value(emit.fresh("i"), INT64)
-        carried = {name: Value(emit.fresh("a"), v.dtype, v.lanes) for name, v in running.items()}
-        after = once(index, dict(carried))
-        following = emit.binary("add nuw nsw", index, step)
-        more = emit.compare("lt", following, extent)
-        latch = emit.block_name
-        emit.branch_if(more, head, done)
-        pairs = [(index, "0", following)]
-        pairs += [(carried[name], v.text, after[name]) for name, v in running.items()]
-        emit.lines[at:at] = [
-            f"  {phi.text} = phi {type_text(phi.dtype, phi.lanes)} "
-            f"[ {start}, %{before} ], [ {new.text}, %{latch} ]"
-            for phi, start, new in pairs
-        ]
-        emit.block(done)
-        if constant:
-            return after
-        return {
-            name: emit.phi(
-                emit.fresh(), v.dtype, v.lanes, [(running[name].text, before), (v.text, latch)]
-            )
-            for name, v in after.items()
-        }
+        def rest(state: Carried) -> Carried:
+            left = emit.cast(emit.binary("sub", extent, whole), INT32)
+            return once(whole, state, emit.compare("lt", emit.iota(INT32, lanes), left))
+
+        return when(emit, emit.compare("lt", whole, extent), running, rest)
 
     def extent(self, loop: Loop) -> Value:
         if isinstance(loop.extent, int):

@@ -24,7 +24,19 @@ from .target import Target
 _MAGIC = b"cellwire object 1\n"
 _DIGEST = 32
 
-PRINTERS = ("llvm.py", "emitter.py", "scalar_ops.py", "vecmath.py", "runtime.py", "native.py")
+PRINTERS = (
+    "control.py",
+    "emitter.py",
+    "gemm.py",
+    "gemm_blas.py",
+    "gemm_code.py",
+    "gemm_tile.py",
+    "llvm.py",
+    "native.py",
+    "runtime.py",
+    "scalar_ops.py",
+    "vecmath.py",
+)
 """The files that decide what machine code a kernel becomes; an edit there makes every key new."""
 
 

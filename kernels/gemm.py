@@ -1,0 +1,157 @@
+"""Matrix products C = A @ B in row-major order, with an epilogue on rows still in cache.
+
+`Gemm` is a kernel of generated code for small and medium sizes: tiles of C stay in vector registers
+while a row of B's panel and single elements of A stream by. `BlasGemm` has the same interface and
+calls BLAS through a pointer it is given. Both call the epilogue, a loop function, panel by panel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from .expressions import FLOAT32, DType
+from .loops import Extent, Function, LoopError
+from .target import Target
+
+EPILOGUE_INTS: Final = ("first", "row", "rows")
+"""The integer parameters every epilogue begins with."""
+
+SMALL_BYTES: Final = 256 * 1024
+"""Up to this size of B, generated code beats BLAS, which packs B first."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a gemm computes: C (m by n) = A (m by k) @ B (k by n), `batch` times.
+
+    Sizes are numbers or names of integer parameters. A transposed operand is stored the other way
+    round. In a batch, C's matrices follow each other; A's and B's do too, or one is shared by all.
+    With `sum_batch` C is a single matrix, the sum of the batch's products.
+
+    The epilogue is a loop function with buffers (C, others...) and ints ("first", "row", "rows",
+    others...). It finishes `rows` rows of C in place: the first of them is row `row` of its matrix
+    and row `first` counted over the whole batch, so that C's element is (first + i) * n + j.
+    """
+
+    dtype: DType
+    m: Extent
+    n: Extent
+    k: Extent
+    transpose_a: bool = False
+    transpose_b: bool = False
+    batch: Extent = 1
+    share_a: bool = False
+    share_b: bool = False
+    sum_batch: bool = False
+    epilogue: Function | None = None
+
+    def __post_init__(self) -> None:
+        if self.dtype.kind != "f" or self.dtype.itemsize not in (4, 8):
+            raise LoopError(f"a gemm computes in float32 or float64, got {self.dtype}")
+        if self.epilogue is not None:
+            if self.epilogue.ints[:3] != EPILOGUE_INTS or not self.epilogue.buffers:
+                raise LoopError(
+                    f"epilogue {self.epilogue.name} must take C as its first buffer and begin its "
+                    f"ints with {EPILOGUE_INTS}, got {self.epilogue.ints}"
+                )
+            if self.sum_batch:
+                raise LoopError("a product summed over its batch takes no epilogue")
+
+    @property
+    def ints(self) -> tuple[str, ...]:
+        """Integer parameters of the kernel: the symbolic sizes, then the epilogue's own."""
+        sizes = [s for s in (self.m, self.n, self.k, self.batch) if isinstance(s, str)]
+        own = self.epilogue.ints[3:] if self.epilogue else ()
+        return tuple(dict.fromkeys([*sizes, *own]))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Names of the epilogue's buffers after C."""
+        return tuple(b.name for b in self.epilogue.buffers[1:]) if self.epilogue else ()
+
+    @property
+    def text(self) -> str:
+        """A canonical description."""
+        a = "ka" if self.transpose_a else "ak"
+        b = "bk" if self.transpose_b else "kb"
+        flags = f"{self.share_a:d}{self.share_b:d}{self.sum_batch:d}"
+        sizes = f"{self.m}x{self.n}x{self.k} batch {self.batch} {flags}"
+        head = f"{self.dtype} {a}@{b} {sizes} ints {self.ints}\n"
+        return head + (self.epilogue.text if self.epilogue else "")
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """Generated code: `void name(a, b, c, epilogue's others..., ints...)`."""
+
+    name: str
+    product: Product
+
+    @property
+    def ints(self) -> tuple[str, ...]:
+        """Names of the integer parameters."""
+        return self.product.ints
+
+    @property
+    def text(self) -> str:
+        """A canonical description."""
+        return f"gemm {self.name} {self.product.text}"
+
+    def llvm(self, target: Target, declarations: dict[str, str]) -> str:
+        """Return the LLVM definition."""
+        from .gemm_code import print_gemm
+        from .gemm_tile import TilePrinter
+
+        return print_gemm(self.name, self.product, (), TilePrinter, target, declarations)
+
+
+@dataclass(frozen=True)
+class BlasGemm:
+    """A call of BLAS: `void name(a, b, c, epilogue's others..., blas, ints...)`.
+
+    `blas` is the address that `blas_address` returns.
+    """
+
+    name: str
+    product: Product
+
+    @property
+    def ints(self) -> tuple[str, ...]:
+        """Names of the integer parameters."""
+        return self.product.ints
+
+    @property
+    def text(self) -> str:
+        """A canonical description."""
+        return f"blas {self.name} {self.product.text}"
+
+    def llvm(self, target: Target, declarations: dict[str, str]) -> str:
+        """Return the LLVM definition."""
+        from .gemm_blas import BlasPrinter
+        from .gemm_code import print_gemm
+
+        return print_gemm(self.name, self.product, ("blas",), BlasPrinter, target, declarations)
+
+
+def choose_gemm(name: str, product: Product) -> Gemm | BlasGemm:
+    """Choose generated code where B is small, else BLAS; runtime sizes count as small."""
+    n, k = (size if isinstance(size, int) else 64 for size in (product.n, product.k))
+    small = n * k * product.dtype.itemsize <= SMALL_BYTES
+    return Gemm(name, product) if small else BlasGemm(name, product)
+
+
+@cache
+def blas_address(dtype: DType) -> int:
+    """Return the address of SciPy's sgemm or dgemm, which takes 32-bit integers by reference."""
+    capsule = import_module("scipy.linalg.cython_blas").__pyx_capi__[
+        "sgemm" if dtype == FLOAT32 else "dgemm"
+    ]
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return pointer(capsule, name(capsule))

@@ -1,0 +1,131 @@
+"""What generated and BLAS products share: the batch, the row panels and the epilogue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .control import Carried, is_constant, repeat
+from .emitter import Emitter, Value, literal
+from .expressions import INT64
+from .llvm import print_function
+from .loops import Extent
+from .target import Target
+
+if TYPE_CHECKING:
+    from .gemm import Product
+
+PANEL_ROWS: Final = 64
+"""Rows of C that are finished, epilogue and all, before the next are begun."""
+
+
+def print_gemm(
+    name: str,
+    product: Product,
+    extra: tuple[str, ...],
+    printer: type[ProductPrinter],
+    target: Target,
+    declarations: dict[str, str],
+) -> str:
+    pointers = ["a", "b", "c", *product.others, *extra]
+    params = [f"ptr %arg.{p}" for p in pointers] + [f"i64 %arg.{i}" for i in product.ints]
+    emit = Emitter(declarations)
+    printer(emit, product, target, f"{name}.epilogue").run()
+    head = f"define void @{name}({', '.join(params)}) nounwind {{"
+    parts = ["\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])]
+    if product.epilogue is not None:
+        text = print_function(product.epilogue, target, declarations)
+        own = f"define void @{product.epilogue.name}("
+        parts.append(text.replace(own, f"define internal void @{name}.epilogue(", 1))
+    return "\n\n".join(parts)
+
+
+class ProductPrinter:
+    """What both kinds share: the batch, the row panels and the epilogue."""
+
+    def __init__(self, emit: Emitter, product: Product, target: Target, epilogue: str) -> None:
+        self.emit, self.product, self.target, self.epilogue = emit, product, target, epilogue
+        self.dtype = product.dtype
+        self.m, self.n, self.k = (self.size(s) for s in (product.m, product.n, product.k))
+
+    def size(self, extent: Extent) -> Value:
+        if isinstance(extent, int):
+            return literal(extent, INT64)
+        return Value(f"%arg.{extent}", INT64)
+
+    def times(self, x: Value, y: Value) -> Value:
+        """Multiply integers, folding constants."""
+        if is_constant(x) and is_constant(y):
+            return literal(int(x.text) * int(y.text), INT64)
+        return self.emit.mul(x, y)
+
+    def plus(self, x: Value, y: Value | int) -> Value:
+        """Add integers, folding constants."""
+        y = literal(y, INT64) if isinstance(y, int) else y
+        if is_constant(x) and is_constant(y):
+            return literal(int(x.text) + int(y.text), INT64)
+        return x if y.text == "0" else y if x.text == "0" else self.emit.add(x, y)
+
+    def at(self, pointer: str, offset: Value) -> str:
+        """Return the address `offset` elements further."""
+        if offset.text == "0":
+            return pointer
+        return self.emit.address(pointer, self.dtype, offset).text
+
+    def run(self) -> None:
+        product = self.product
+
+        def one(index: Value, state: Carried) -> Carried:
+            a_size, b_size = self.times(self.m, self.k), self.times(self.k, self.n)
+            a = "%arg.a" if product.share_a else self.at("%arg.a", self.times(index, a_size))
+            b = "%arg.b" if product.share_b else self.at("%arg.b", self.times(index, b_size))
+            if product.sum_batch:
+                more = None if product.batch == 1 else self.emit.compare("gt", index, 0)
+                self.multiply(a, b, "%arg.c", self.m, more)
+            else:
+                self.panels(a, b, index)
+            return state
+
+        repeat(self.emit, self.size(product.batch), 1, {}, one)
+
+    def panels(self, a: str, b: str, index: Value) -> None:
+        """Multiply one matrix of the batch; with an epilogue, in panels of rows."""
+        height = self.panel_rows()
+        first = self.times(index, self.m)
+        c = self.at("%arg.c", self.times(first, self.n))
+        if self.product.epilogue is None or (is_constant(self.m) and int(self.m.text) <= height):
+            self.multiply(a, b, c, self.m, None)
+            self.finish(first, literal(0, INT64), self.m)
+            return
+        step = literal(1, INT64) if self.product.transpose_a else self.k
+        if is_constant(self.m):
+            count = literal(-(-int(self.m.text) // height), INT64)
+        else:
+            count = self.emit.binary("sdiv", self.plus(self.m, height - 1), height)
+
+        def panel(number: Value, state: Carried) -> Carried:
+            row = self.times(number, literal(height, INT64))
+            rows = self.emit.sub(self.m, row)
+            rows = self.emit.minimum(rows, height)
+            at_c = self.at(c, self.times(row, self.n))
+            self.multiply(self.at(a, self.times(row, step)), b, at_c, rows, None)
+            self.finish(self.plus(first, row), row, rows)
+            return state
+
+        repeat(self.emit, count, 1, {}, panel)
+
+    def finish(self, first: Value, row: Value, rows: Value) -> None:
+        """Call the epilogue."""
+        product = self.product
+        if product.epilogue is None:
+            return
+        args = ["ptr %arg.c", *(f"ptr %arg.{name}" for name in product.others)]
+        args += [f"i64 {value.text}" for value in (first, row, rows)]
+        args += [f"i64 %arg.{name}" for name in product.epilogue.ints[3:]]
+        self.emit.line(f"call void @{self.epilogue}({', '.join(args)})")
+
+    def panel_rows(self) -> int:
+        return PANEL_ROWS
+
+    def multiply(self, a: str, b: str, c: str, rows: Value, more: Value | None) -> None:
+        """Multiply some rows of A with B; `more` says that C holds a sum to be added to."""
+        raise NotImplementedError
