@@ -1,1 +1,34 @@
+"""The compiler: tracing, graph IR, fusion, lowering, plans and ``jit``."""
 
+from .eager import compiled_kernel, install
+from .graph import Graph, Node, Value, interpret, verify
+from .jit import JitError, Jitted, JitWarning, call_compiled, explain, jit
+from .plan import Plan, compile_graph
+from .report import Report
+from .trace import Trace, TraceBreak, Traced, abstract_eval, trace
+
+install()
+
+__all__ = [
+    "Graph",
+    "JitError",
+    "JitWarning",
+    "Jitted",
+    "Node",
+    "Plan",
+    "Report",
+    "Trace",
+    "TraceBreak",
+    "Traced",
+    "Value",
+    "abstract_eval",
+    "call_compiled",
+    "compile_graph",
+    "compiled_kernel",
+    "explain",
+    "install",
+    "interpret",
+    "jit",
+    "trace",
+    "verify",
+]

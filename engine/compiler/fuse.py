@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
+from .gemm import gemm_shape, operand
 from .graph import Graph, Node, Value
 from .simplify import all_values
-from .space import Access, Space, make_space, natural_strides, staged, view_access
+from .space import NONE, Access, Space, make_space, natural_strides, staged, view_access
 
 MAX_OPS = 64
 MAX_BUFFERS = 24
@@ -148,9 +149,10 @@ class Fuser:
             self.accesses[strided] = access
             self._copy(strided, output)
 
-    def gemm_reads(self, access: Access, value: Value) -> bool:
+    @staticmethod
+    def gemm_reads(access: Access, value: Value) -> bool:
         """Return whether a gemm can read the matrix in place."""
-        return access == self._access(value) or access.strides == natural_strides(_shape(value))
+        return operand(value, access) is not None
 
     def _fresh(self) -> int:
         self.fresh += 1
@@ -197,7 +199,7 @@ class Fuser:
         makers: list[int] = []
         for value in node.inputs:
             number = self._maker(value)
-            if number is None or number in makers or self.groups[number].kind != "loop":
+            if number is None or number in makers or self.groups[number].kind == "host":
                 continue
             makers.append(number)
         alone = self._add(Group("loop", [node], 0))
@@ -222,11 +224,16 @@ class Fuser:
         if any(self.groups[n].before & mask for n in _bits(outside) if n in self.groups):
             return False
         nodes = sorted((n for p in parts for n in p.nodes), key=self.position.__getitem__)
-        space = self._space(nodes)
+        gemms = [p for p in parts if p.kind == "gemm"]
+        if gemms:
+            space = self._epilogue(gemms, nodes)
+        else:
+            space = self._space(nodes)
         if space is None:
             return False
         merged = parts[0]
         merged.nodes, merged.space, merged.before = nodes, space, outside
+        merged.kind = "gemm" if gemms else "loop"
         for part in parts[1:]:
             del self.groups[part.number]
         for node in nodes:
@@ -236,7 +243,33 @@ class Fuser:
                 group.before = (group.before & ~mask) | outside | (1 << merged.number)
         return True
 
-    def _space(self, nodes: Sequence[Node]) -> Space | None:
+    def _epilogue(self, gemms: Sequence[Group], nodes: Sequence[Node]) -> Space | None:
+        """Return the space of what follows a gemm, if it can be done row by row after it."""
+        gemm = gemms[0].nodes[0]
+        product = gemm.outputs[0]
+        rest = [node for node in nodes if node is not gemm]
+        made = {v for node in rest for v in node.outputs}
+        early = any(self._access(v).base in made for v in gemm.inputs)
+        if len(gemms) > 1 or early or product in self.apart or not gemm_shape(gemm):
+            return None
+        space = self._space(rest, by_rows=True)
+        if space is None or product not in space.leaves or space.sinks:
+            return None
+        if product in self.kept or any(r not in nodes for r in self.readers.get(product, ())):
+            return None
+        rows = [c for c in space.axes[product] if c != NONE]
+        if len(rows) != 2 or space.leading != rows[0] or len(space.extents) != 2:
+            return None
+        if space.outer[0] != rows[0] or rows[0] in space.inner:
+            return None
+        first = all(
+            [c for c in axes if c != NONE][0] == rows[0]
+            for axes in space.axes.values()
+            if rows[0] in axes
+        )
+        return space if first else None
+
+    def _space(self, nodes: Sequence[Node], *, by_rows: bool = False) -> Space | None:
         """Return the iteration space of a candidate group within the caps."""
         if len(nodes) > MAX_OPS:
             return None
@@ -246,7 +279,7 @@ class Fuser:
         leaves = {v: self._access(v) for node in nodes for v in node.inputs if v not in made}
         if any(access.base in made for access in leaves.values()):
             return None
-        space = make_space(nodes, leaves)
+        space = make_space(nodes, leaves, by_rows=by_rows)
         if space is None:
             return None
         stored = self.stored(space)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels import loops
+from ...kernels.gemm import EPILOGUE_INTS
 from ...kernels.loops import (
     Accumulator,
     Buffer,
@@ -98,8 +99,17 @@ def lower_space(space: Space, stored: Sequence[Value]) -> LoopKernel:
     return _Lowering(space, stored).run()
 
 
+def lower_epilogue(space: Space, stored: Sequence[Value], product: Value) -> LoopKernel:
+    """Lower what follows a gemm as a function of some rows of its ``product``.
+
+    A single result of the product's own dtype takes the product's place in memory.
+    """
+    return _Lowering(space, stored, product).run()
+
+
 class _Lowering:
-    def __init__(self, space: Space, stored: Sequence[Value]) -> None:
+    def __init__(self, space: Space, stored: Sequence[Value], product: Value | None = None) -> None:
+        self.product = product
         self.space = space
         self.stored = list(stored)
         self.staged = staged(space, stored) or []
@@ -111,21 +121,32 @@ class _Lowering:
             self.staged or [s for s in space.sinks if s not in self.stored]
         )
         self.runtime = NONE if fixed else space.leading
-        for value in space.leaves.values():
-            self._buffer(value.base)
+        if product is not None:
+            self._buffer(product)
+            if replaces(stored, product):
+                self.buffers[stored[0]] = self.buffers[product]
+        for access in space.leaves.values():
+            self._buffer(access.base)
         for value in self.stored:
             self._buffer(value)
         self.producer = {node.outputs[0]: node for node in space.nodes}
 
     def run(self) -> LoopKernel:
         body = self._nest()
-        ints = () if self.runtime == NONE else (self._extent_name(self.runtime),)
+        ints: tuple[str, ...] = () if self.runtime == NONE else ("n",)
+        sizes = () if self.runtime == NONE else (self.space.extents[self.runtime],)
+        if self.product is not None:
+            ints, sizes = EPILOGUE_INTS, ()
+        buffers = {buffer.name: (buffer, value) for value, buffer in self.buffers.items()}
         function = Function(
-            "kernel", tuple(self.buffers.values()), ints, tuple(body), tuple(self.scratch.values())
+            "kernel",
+            tuple(buffer for buffer, _ in buffers.values()),
+            ints,
+            tuple(body),
+            tuple(self.scratch.values()),
         )
         function = replace(function, name=f"loops_{function.fingerprint[:16]}")
-        sizes = () if self.runtime == NONE else (self.space.extents[self.runtime],)
-        return LoopKernel(function, tuple(self.buffers), sizes)
+        return LoopKernel(function, tuple(value for _, value in buffers.values()), sizes)
 
     # -- names, buffers, indices -------------------------------------------------------------
 
@@ -135,15 +156,14 @@ class _Lowering:
 
     def _buffer(self, value: Value) -> Buffer:
         if value not in self.buffers:
-            self.buffers[value] = Buffer(f"b{len(self.buffers)}", value.aval.dtype.numpy)
+            name = f"b{len(self.buffers)}"
+            self.buffers[value] = Buffer(name, value.aval.dtype.numpy)
         return self.buffers[value]
 
     def _extent(self, loop: int) -> int | str:
-        return self._extent_name(loop) if loop == self.runtime else self.space.extents[loop]
-
-    @staticmethod
-    def _extent_name(_loop: int) -> str:
-        return "n"
+        if loop == self.runtime:
+            return "n" if self.product is None else "rows"
+        return self.space.extents[loop]
 
     def _index(self, value: Value, variables: dict[int, str]) -> Index:
         """Return the offset of a value's element at the current loop variables."""
@@ -275,7 +295,12 @@ class _Lowering:
             self._row(place)
             return {}
         loop = self.space.outer[depth]
-        inner = _Place({**place.variables, loop: self._fresh("i")}, outer=place)
+        variable = self._fresh("i")
+        inner = _Place({**place.variables, loop: variable}, outer=place)
+        if self.product is not None and loop == self.space.leading:
+            inner.variables[loop] = self._fresh("row")
+            row = loops.call("add", Var(variable), Var("first"))
+            inner.body.append(Let(inner.variables[loop], row))
         deeper = self._outer(inner, depth + 1)
         accumulators: list[Accumulator] = []
         names: dict[Value, str] = {}
@@ -292,7 +317,7 @@ class _Lowering:
             names[output] = name
         place.body.append(
             Loop(
-                inner.variables[loop],
+                variable,
                 self._extent(loop),
                 tuple(inner.body),
                 vector=loop == self.space.vector,
@@ -328,9 +353,7 @@ class _Lowering:
     ) -> None:
         space = self.space
         here = [
-            n
-            for n in nodes
-            if space.is_inner(n.outputs[0]) and space.time[n.outputs[0]] == time
+            n for n in nodes if space.is_inner(n.outputs[0]) and space.time[n.outputs[0]] == time
         ]
         reduces = [n for n in nodes if self._reduces(n) and space.time[n.inputs[0]] == time]
         columns = [
@@ -437,6 +460,11 @@ class _Lowering:
             self._compute(place, node)
             self._store(place, node.outputs[0], self._get(place, node.outputs[0]))
         return []
+
+
+def replaces(stored: Sequence[Value], product: Value) -> bool:
+    """Return whether an epilogue's result is written over the product itself."""
+    return len(stored) == 1 and stored[0].aval == product.aval
 
 
 def _kind(node: Node) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..ops.math import add
 from ..ops.registry import Composite, Host, Reduce, View
 from .graph import Graph, Node, Value, run_node
 from .trace import Trace, Traced, tracing
@@ -24,7 +25,7 @@ def simplify(graph: Graph) -> Graph:
 
 def expand(graph: Graph) -> Graph:
     """Replace every composite op by the ops it is made of."""
-    if not any(isinstance(node.op.lowering, Composite) for node in graph.nodes):
+    if not any(_expands(node) for node in graph.nodes):
         return graph
     builder = Trace()
     builder.constants = dict(graph.constants)
@@ -44,7 +45,7 @@ def _expand_node(
     builder: Trace, node: Node, inputs: tuple[Value, ...], moved: dict[Value, Value]
 ) -> None:
     lowering = node.op.lowering
-    if not isinstance(lowering, Composite):
+    if not _expands(node):
         same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
         builder.nodes.append(
             node if same else Node(node.op, inputs, node.outputs, node.attrs, node.origin)
@@ -52,7 +53,11 @@ def _expand_node(
         return
     first = len(builder.nodes)
     with tracing(builder):
-        result = lowering.fn(*(Traced(builder, v) for v in inputs), **node.attributes)
+        tensors = [Traced(builder, v) for v in inputs]
+        if isinstance(lowering, Composite):
+            result = lowering.fn(*tensors, **node.attributes)
+        else:
+            result = add(builder.emit(node.op, tensors[:2], {}), tensors[2])
         results = result if isinstance(result, tuple) else (result,)
         values = [builder.value_of(t) for t in results]
     builder.frozen = False
@@ -68,6 +73,12 @@ def _expand_node(
         if old.aval != new.aval:
             raise ValueError(f"{node.op.name} expands to {new.aval}, its rule says {old.aval}")
         moved[old] = _resolve(moved, new)
+
+
+def _expands(node: Node) -> bool:
+    """Return whether a node is made of others: a composite, or a dense layer with its bias."""
+    biased = node.op.name == "dense" and len(node.inputs) == 3
+    return biased or isinstance(node.op.lowering, Composite)
 
 
 def _resolve(moved: dict[Value, Value], value: Value) -> Value:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..ops.registry import Pointwise, Reduce, View
+from ..ops.registry import Pointwise, Reduce
 from .graph import Node, Value
 
 NONE = -1
@@ -139,10 +139,13 @@ def reduced_axes(node: Node) -> tuple[int, ...]:
     return tuple(sorted(int(a) % rank for a in axes))
 
 
-def make_space(nodes: Sequence[Node], leaves: dict[Value, Access]) -> Space | None:
+def make_space(
+    nodes: Sequence[Node], leaves: dict[Value, Access], *, by_rows: bool = False
+) -> Space | None:
     """Return the iteration space of ``nodes`` (in order), or None where they share none.
 
-    ``leaves`` says how values from outside are read; it may hold more than is needed.
+    ``leaves`` says how values from outside are read; it may hold more than is needed. With
+    ``by_rows`` the last loop stays apart from those before it, so that rows can be run singly.
     """
     joined = _join_axes(nodes, leaves)
     if joined is None:
@@ -169,7 +172,7 @@ def make_space(nodes: Sequence[Node], leaves: dict[Value, Access]) -> Space | No
         order[0] if order else NONE,
         {v: leaves[v] for v in used},
     )
-    return _collapse(space) if _schedule(space) else None
+    return _collapse(space, by_rows) if _schedule(space) else None
 
 
 def _join_axes(
@@ -354,13 +357,14 @@ def _reduce_place(space: Space, node: Node) -> str | None:
     return None
 
 
-def _collapse(space: Space) -> Space:
+def _collapse(space: Space, by_rows: bool) -> Space:
     """Merge neighbouring loops that every value runs through as one."""
     for group in ("outer", "inner"):
         position = 0
         while position + 1 < len(getattr(space, group)):
             loops = getattr(space, group)
-            if _mergeable(space, loops[position], loops[position + 1]):
+            first, second = loops[position], loops[position + 1]
+            if _mergeable(space, first, second) and not (by_rows and second == space.vector):
                 _merge(space, group, loops[position], loops[position + 1])
             else:
                 position += 1

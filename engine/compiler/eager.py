@@ -1,0 +1,76 @@
+"""Composite ops in eager mode: one compiled kernel each, made when a call recurs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtype import dtype_of
+from ..ops import registry
+from ..ops.registry import Op
+from ..shape import Aval
+from .graph import Graph, Node, Value, freeze_attrs, infer_outputs
+from .plan import NativeRun, compile_graph
+
+Run = Callable[[Sequence[np.ndarray]], Any]
+
+MAX_KERNELS = 512
+"""Different calls remembered; all are forgotten when there are more."""
+
+_runs: dict[object, Run | None] = {}
+
+
+def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Any:
+    """Run a composite op as one compiled kernel, or return None to leave it to NumPy.
+
+    The first call with given shapes, dtypes and attributes is left to NumPy; the second compiles.
+    """
+    key = (op.name, tuple([(a.shape, a.dtype) for a in arrays]), tuple(attrs.items()))
+    run = _runs.get(key, decline)
+    if run is decline:
+        if len(_runs) >= MAX_KERNELS:
+            _runs.clear()
+        _runs[key] = None
+        return None
+    if run is None:
+        run = _runs[key] = _compile(op, arrays, attrs) or refuse
+    return run(arrays)
+
+
+def decline(_arrays: Sequence[np.ndarray]) -> None:
+    """Stand for a call not seen before."""
+
+
+def refuse(_arrays: Sequence[np.ndarray]) -> None:
+    """Stand for a call that does not become machine code as a whole."""
+
+
+def _compile(op: Op, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> Run | None:
+    inputs = tuple(Value(i, Aval(a.shape, dtype_of(a.dtype))) for i, a in enumerate(arrays))
+    avals = infer_outputs(op, [v.aval for v in inputs], attrs)
+    outputs = tuple(Value(len(inputs) + i, aval) for i, aval in enumerate(avals))
+    node = Node(op, inputs, outputs, freeze_attrs(attrs))
+    plan = compile_graph(Graph(inputs, (node,), outputs))
+    parts = plan.parts
+    if len(parts) != 1 or not isinstance(parts[0], NativeRun) or plan.copies:
+        return None
+    single = len(outputs) == 1 and not isinstance(
+        op.infer(*[v.aval for v in inputs], **attrs), tuple
+    )
+
+    def run(given: Sequence[np.ndarray]) -> Any:
+        for array in given:
+            if not array.flags.c_contiguous:
+                given = [np.ascontiguousarray(a).reshape(a.shape) for a in given]
+                break
+        results = plan.run(given)
+        return results[0] if single else results
+
+    return run
+
+
+def install() -> None:
+    """Let the op table run composite ops through ``compiled_kernel``."""
+    registry.set_eager_compiler(compiled_kernel)

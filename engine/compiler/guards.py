@@ -1,0 +1,356 @@
+"""Guards: what traced code read from outside, found by walking its byte code.
+
+A trace of ``x * cfg.alpha`` sees only the number. So the code of every function entered while
+tracing is walked, each chain of names it reads from globals, closures and its objects' attributes
+is evaluated, and the value noted. A changed value means another specialisation.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from .trace import PACKAGE, TraceBreak
+
+SCALARS = (bool, int, float, complex, str, bytes, type(None))
+UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
+EFFECTS: frozenset[object] = frozenset((print, input, open, next, exec, eval, setattr, delattr))
+MUTATORS = {
+    list: {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
+    dict: {"update", "pop", "popitem", "clear", "setdefault"},
+    set: {"add", "discard", "remove", "pop", "clear", "update"},
+}
+STDLIB = sysconfig.get_paths()["stdlib"]
+LIBRARIES = tuple(
+    f"{sysconfig.get_paths()['purelib']}/{name}/" for name in ("numpy", "scipy", "llvmlite")
+)
+MISSING = object()
+
+Step = tuple[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A chain of names: where it starts and the attributes and items it follows."""
+
+    root: object
+    kind: str  # "global" | "closure" | "object"
+    name: str
+    path: tuple[Step, ...] = ()
+
+    def start(self) -> Any:
+        """Return the value the chain starts from."""
+        if self.kind == "global":
+            root: Any = self.root
+            builtins = root.get("__builtins__", {})
+            spare = builtins if isinstance(builtins, dict) else vars(builtins)
+            return root.get(self.name, spare.get(self.name, MISSING))
+        if self.kind == "closure":
+            return self.root.cell_contents  # pyright: ignore[reportAttributeAccessIssue]
+        return self.root
+
+    def value(self) -> Any:
+        """Evaluate the chain; ``MISSING`` where it breaks off."""
+        value = self.start()
+        for kind, name in self.path:
+            if value is MISSING:
+                return MISSING
+            value = follow(value, kind, name)
+        return value
+
+    def __str__(self) -> str:
+        parts = [f".{n}" if k == "attr" else f"[{n!r}]" for k, n in self.path]
+        return self.name + "".join(parts)
+
+
+def follow(value: Any, kind: str, name: Any) -> Any:
+    """Take one step of a chain."""
+    try:
+        return getattr(value, name) if kind == "attr" else value[name]
+    except (AttributeError, KeyError, IndexError, TypeError):
+        return MISSING
+
+
+def snapshot(value: Any, depth: int = 3) -> Any:
+    """Return what must stay equal for ``value`` to count as unchanged."""
+    if isinstance(value, float) and value != value:
+        return (float, "nan")
+    if isinstance(value, SCALARS):
+        return (type(value), value)
+    if isinstance(value, list | tuple) and depth:
+        return (type(value), tuple(snapshot(item, depth - 1) for item in value))
+    if isinstance(value, dict) and depth and len(value) < 256:
+        items = ((snapshot(k, 0), snapshot(v, depth - 1)) for k, v in value.items())
+        return (dict, tuple(items))
+    if isinstance(value, np.ndarray):
+        return (np.ndarray, value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, types.MethodType):
+        return (types.MethodType, Held(value.__func__), Held(value.__self__))
+    return Held(value)
+
+
+class Held:
+    """An object compared by identity and kept alive meanwhile."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A chain and what its value was while tracing."""
+
+    chain: Chain
+    expected: Any
+
+    def holds(self) -> bool:
+        """Return whether the chain still gives what the trace saw."""
+        return snapshot(self.chain.value()) == self.expected
+
+
+@dataclass(slots=True)
+class Reads:
+    """Everything that one trace read from outside."""
+
+    guards: dict[object, Guard] = field(default_factory=dict)
+    containers: set[int] = field(default_factory=set)
+
+    def add(self, chain: Chain, value: Any) -> None:
+        """Note that the trace saw ``value`` at the end of ``chain``."""
+        if type(value) in MUTATORS:
+            self.containers.add(id(value))
+        key = (id(chain.root), chain.kind, chain.name, chain.path)
+        if key in self.guards:
+            return
+        self.guards[key] = Guard(chain, snapshot(value))
+
+    def hold(self) -> bool:
+        """Return whether nothing that was read has changed."""
+        return all(guard.holds() for guard in self.guards.values())
+
+    def changed(self) -> list[Chain]:
+        """Return the chains whose value differs now."""
+        return [guard.chain for guard in self.guards.values() if not guard.holds()]
+
+
+@contextmanager
+def watching(reads: Reads, skip: Callable[[types.CodeType], bool] | None = None) -> Iterator[None]:
+    """Collect what every Python function entered in the body reads from outside."""
+    seen: set[tuple[int, ...]] = set()
+
+    def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
+        if event not in ("call", "c_call") or not is_user_code(frame.f_code):
+            return
+        if skip and skip(frame.f_code):
+            return
+        if event == "call":
+            walk_frame(frame, reads, seen)
+        else:
+            check_builtin(frame, arg, reads)
+
+    outer = sys.getprofile()
+    sys.setprofile(on_event)
+    try:
+        yield
+    finally:
+        sys.setprofile(outer)
+
+
+def is_user_code(code: types.CodeType) -> bool:
+    """Return whether a function's code is walked: the user's, and the Cells' own ``construct``."""
+    path = code.co_filename
+    if path.startswith(PACKAGE):
+        if path.startswith(f"{PACKAGE}/tests/"):
+            return True
+        return f"{PACKAGE}/engine/nn/" in path and not path.endswith("nn/cell.py")
+    if path.startswith(LIBRARIES) or path.startswith("<frozen"):
+        return False
+    return "site-packages" in path or not path.startswith(STDLIB)
+
+
+def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
+    """Refuse a built-in function that acts outside the graph."""
+    where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    if function in EFFECTS:
+        raise TraceBreak(
+            f"{function.__name__}() acts outside the graph",
+            "do it outside the compiled function",
+            where,
+        )
+    owner = getattr(function, "__self__", None)
+    methods = MUTATORS.get(type(owner))
+    if methods and function.__name__ in methods and id(owner) in reads.containers:
+        raise TraceBreak(
+            f"{function.__name__}() changes a {type(owner).__name__} outside the graph",
+            "return the value instead",
+            where,
+        )
+
+
+def walk_frame(frame: types.FrameType, reads: Reads, seen: set[tuple[int, ...]]) -> None:
+    """Guard the outside reads of the function that ``frame`` has just entered."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    arguments = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
+    key = (id(code), *(id(value) for value in arguments.values()))
+    if key in seen:
+        return
+    seen.add(key)
+    Walker(frame, arguments, reads).run()
+
+
+class Walker:
+    """Finds the chains in one function's byte code."""
+
+    def __init__(self, frame: types.FrameType, arguments: Mapping[str, Any], reads: Reads) -> None:
+        self.code = frame.f_code
+        self.globals = frame.f_globals
+        self.arguments = arguments
+        self.reads = reads
+        self.cells = self._cells(frame)
+        self.line = self.code.co_firstlineno
+        self.aliases: dict[str, Chain] = {}
+        instructions = list(dis.get_instructions(self.code))
+        self.instructions = [i for i in instructions if i.opname not in QUIET]
+        stores = [i.argval for i in self.instructions if i.opname == "STORE_FAST"]
+        self.single = {name for name in stores if stores.count(name) == 1}
+        self.stored = set(stores)
+
+    def _cells(self, frame: types.FrameType) -> dict[str, object]:
+        """Return the closure's cells by name; the frame itself shows only their contents."""
+        for referrer in _functions_of(frame):
+            closure = referrer.__closure__ or ()
+            return dict(zip(self.code.co_freevars, closure, strict=False))
+        return {}
+
+    def run(self) -> None:
+        """Walk all instructions."""
+        chain: Chain | None = None
+        constant: Any = MISSING
+        for instruction in self.instructions:
+            if instruction.starts_line is not None:
+                self.line = instruction.starts_line
+            name = instruction.opname
+            if name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
+                chain = self._extend(chain, ("attr", instruction.argval))
+                continue
+            if name == "LOAD_CONST" and chain is not None and constant is MISSING:
+                constant = instruction.argval
+                continue
+            if name == "BINARY_SUBSCR" and chain is not None and constant is not MISSING:
+                chain, constant = self._extend(chain, ("item", constant)), MISSING
+                continue
+            if name == "STORE_FAST" and chain is not None and constant is MISSING:
+                if instruction.argval in self.single and instruction.argval not in self.arguments:
+                    self.aliases[instruction.argval] = chain
+            self._effects(instruction, chain)
+            chain, constant = self._start(instruction), MISSING
+            if chain is not None:
+                self._note(chain)
+
+    def _where(self) -> str:
+        return f"{self.code.co_filename}:{self.line}"
+
+    def _start(self, instruction: dis.Instruction) -> Chain | None:
+        name, value = instruction.opname, instruction.argval
+        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+            return Chain(self.globals, "global", value)
+        if name in ("LOAD_DEREF", "LOAD_CLASSDEREF") and value in self.cells:
+            return Chain(self.cells[value], "closure", value)
+        if name == "LOAD_FAST":
+            if value in self.aliases:
+                return self.aliases[value]
+            if value in self.arguments and value not in self.stored:
+                return Chain(self.arguments[value], "object", value)
+        return None
+
+    def _extend(self, chain: Chain, step: Step) -> Chain | None:
+        value = chain.value()
+        if value is MISSING or isinstance(value, Tensor):
+            return None
+        if step[0] == "attr":
+            self._check_step(chain, value, str(step[1]))
+            if isinstance(getattr(type(value), str(step[1]), None), property):
+                return None
+        longer = Chain(chain.root, chain.kind, chain.name, (*chain.path, step))
+        self._note(longer)
+        return longer
+
+    def _check_step(self, chain: Chain, value: Any, name: str) -> None:
+        module = value.__name__ if isinstance(value, types.ModuleType) else ""
+        if module in UNSTABLE_MODULES or f"{module}.{name}" in UNSTABLE_MODULES:
+            raise TraceBreak(
+                f"{chain}.{name} gives another value at every call, a graph would keep the first",
+                "use Cellwire's random ops, or pass the value as a tensor",
+                self._where(),
+            )
+
+    def _note(self, chain: Chain) -> None:
+        value = chain.value()
+        if value is MISSING:
+            return
+        if chain.kind == "object" and not chain.path:
+            return
+        self.reads.add(chain, value)
+
+    def _effects(self, instruction: dis.Instruction, chain: Chain | None) -> None:
+        name = instruction.opname
+        if name == "STORE_GLOBAL" or (
+            name == "STORE_DEREF" and instruction.argval in self.code.co_freevars
+        ):
+            raise TraceBreak(
+                f"{instruction.argval!r} outside the function is assigned",
+                "return the value instead",
+                self._where(),
+            )
+        writes_attribute = name == "STORE_ATTR" and self.code.co_name != "__init__"
+        if writes_attribute and chain is not None:
+            raise TraceBreak(
+                f"the attribute {instruction.argval!r} of an object outside is assigned",
+                "keep state in a Parameter and use set_data or ops.assign",
+                self._where(),
+            )
+
+
+QUIET = {
+    "RESUME", "CACHE", "PRECALL", "PUSH_NULL", "NOP", "COPY_FREE_VARS", "MAKE_CELL",
+    "EXTENDED_ARG", "KW_NAMES",
+}  # fmt: skip
+
+
+def _functions_of(frame: types.FrameType) -> Iterator[types.FunctionType]:
+    """Yield the function object that runs in ``frame``, if it can be found."""
+    import gc
+
+    if not frame.f_code.co_freevars:
+        return
+    for candidate in gc.get_referrers(frame.f_code):
+        if isinstance(candidate, types.FunctionType) and candidate.__closure__:
+            contents = dict(zip(frame.f_code.co_freevars, candidate.__closure__, strict=True))
+            if all(_same_cell(contents[n], frame, n) for n in contents):
+                yield candidate
+
+
+def _same_cell(cell: types.CellType, frame: types.FrameType, name: str) -> bool:
+    try:
+        content = cell.cell_contents
+    except ValueError:
+        return name not in frame.f_locals
+    return name in frame.f_locals and frame.f_locals[name] is content
