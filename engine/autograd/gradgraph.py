@@ -1,12 +1,102 @@
-"""Gradients of a record."""
+"""The gradient graph: a record's backward pass as one graph, cached, interpreted, then compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from ..tensor import Tensor
-from .backward import ones_for, run_backward, zeros_for
+import numpy as np
+
+from ..dtype import dtype_of
+from ..ops.cast import cast_to
+from ..ops.registry import Entry, records, traces
+from ..shape import Aval, shape_text
+from ..tensor import Tensor, wrap
+from .backward import needed_entries, ones_for, run_backward, zeros_for
 from .record import Record
+from .writes import settle_writes
+
+if TYPE_CHECKING:
+    from ..compiler.graph import Graph
+
+MAX_GRAPHS = 256
+"""Gradient graphs remembered; all are forgotten when there are more."""
+
+_graphs: dict[Any, GradGraph] = {}
+_compile_at_once: list[bool] = []
+
+
+@dataclass(slots=True)
+class GradGraph:
+    """The backward graph of records of one structure.
+
+    ``graph`` takes the forward values numbered ``residuals``, then one gradient for each output
+    of the record; it gives one gradient for each tensor derived by.
+    """
+
+    graph: Graph
+    residuals: tuple[int, ...]
+    uses: int = 0
+    plan: Callable[..., tuple[np.ndarray, ...]] | None = field(default=None, repr=False)
+
+    def run(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Interpret the graph the first time, run it compiled afterwards."""
+        from ..compiler.graph import interpret
+        from ..compiler.plan import compile_graph
+
+        self.uses += 1
+        if self.plan is None and (self.uses > 1 or _compile_at_once):
+            self.plan = compile_graph(self.graph)
+        return interpret(self.graph, inputs) if self.plan is None else self.plan(*inputs)
+
+
+@dataclass(slots=True)
+class Structure:
+    """What a record computes, with its tensors numbered in order of first use."""
+
+    entries: list[Entry]
+    tensors: list[Tensor] = field(default_factory=list)
+    numbers: dict[int, int] = field(default_factory=dict)
+
+    def number(self, tensor: Tensor) -> int:
+        """Return the tensor's number, giving it the next one if it has none."""
+        found = self.numbers.get(id(tensor))
+        if found is None:
+            found = self.numbers[id(tensor)] = len(self.tensors)
+            self.tensors.append(tensor)
+        return found
+
+    def key(self, outputs: Sequence[Tensor], wrt: Sequence[Tensor]) -> Any:
+        """Return a hashable value that is equal for records with the same gradient graph."""
+        number = self.number
+        rows = [
+            (
+                entry.op,
+                tuple([number(tensor) for tensor in entry.inputs]),
+                tuple([number(tensor) for tensor in entry.outputs]),
+                tuple(entry.attrs.items()),
+                entry.origin,
+            )
+            for entry in self.entries
+        ]
+        ends = tuple([number(t) for t in outputs]), tuple([number(t) for t in wrt])
+        avals = tuple([(t.data.shape, t.data.dtype) for t in self.tensors])
+        return tuple(rows), ends, avals
+
+
+class compiling_at_once:  # noqa: N801 - used as a statement: with compiling_at_once():
+    """Compile gradient graphs at their first use in the body.
+
+    Interpreted and compiled graphs may differ in the last bit, so a training run that can be
+    resumed must not depend on how often a graph was seen before.
+    """
+
+    def __enter__(self) -> None:
+        _compile_at_once.append(True)
+
+    def __exit__(self, *exception: object) -> None:
+        _compile_at_once.pop()
 
 
 def gradients(
@@ -17,10 +107,93 @@ def gradients(
 ) -> list[Tensor]:
     """Return the gradients of ``outputs`` to each tensor of ``wrt``; zeros where none flows.
 
-    ``douts`` are the outputs' own gradients, ones by default.
+    ``douts`` are the outputs' own gradients, ones by default. Under an outer record or a trace
+    the rules run op by op, so that they are themselves recorded or traced.
+
+    Raises
+    ------
+    RuntimeError
+        If memory that the gradients need was written to after it was read.
+    ValueError
+        If a given gradient has not the shape of its output.
     """
-    given = [ones_for(tensor) for tensor in outputs] if douts is None else list(douts)
-    found = run_backward(record.entries, outputs, given, wrt)
-    return [
-        zeros_for(tensor) if grad is None else grad for tensor, grad in zip(wrt, found, strict=True)
+    entries, handles = settle_writes(record, outputs, wrt)
+    outputs, wrt = handles(outputs), handles(wrt)
+    given = [ones_for(t) for t in outputs] if douts is None else _fitting(outputs, douts)
+    direct = records or traces or not all(t.dtype.is_float for t in outputs)
+    if direct or any(dout is None for dout in given):
+        found = run_backward(entries, outputs, given, wrt)
+        pairs = zip(wrt, found, strict=True)
+        return [zeros_for(tensor) if grad is None else grad for tensor, grad in pairs]
+    built, structure = _graph_for(entries, outputs, wrt)
+    residuals = [structure.tensors[number].data for number in built.residuals]
+    results = built.run([*residuals, *(dout.data for dout in given if dout is not None)])
+    return [wrap(result) for result in results]
+
+
+def gradient_graph(
+    record: Record, outputs: Sequence[Tensor], wrt: Sequence[Tensor]
+) -> tuple[Graph, list[np.ndarray]]:
+    """Return a record's backward pass as a graph to be stepped through, and its first inputs.
+
+    The graph's inputs are the forward values that gradient rules read (the arrays returned), then
+    one gradient for each output; its outputs are the gradients to ``wrt``. Each node's origin is
+    the forward node's with direction ``"gradient"``, and contributions of several consumers of a
+    value meet in ``add`` nodes, whose inputs are the contributions before they are summed.
+    ``compiler.graph.interpret(graph, [*arrays, *douts], callback)`` runs it node by node.
+    """
+    entries, handles = settle_writes(record, outputs, wrt)
+    built, structure = _graph_for(entries, handles(outputs), handles(wrt))
+    return built.graph, [structure.tensors[number].data for number in built.residuals]
+
+
+def _fitting(outputs: Sequence[Tensor], douts: Sequence[Tensor | None]) -> list[Tensor | None]:
+    fitted: list[Tensor | None] = []
+    for output, dout in zip(outputs, douts, strict=True):
+        if dout is not None and tuple(dout.shape) != tuple(output.shape):
+            raise ValueError(
+                f"grad: the gradient of an output of shape {shape_text(output.shape)} was given"
+                f" with shape {shape_text(dout.shape)}; they must be equal."
+            )
+        fitted.append(None if dout is None else cast_to(dout, output.dtype))
+    return fitted
+
+
+def _graph_for(
+    entries: Sequence[Entry], outputs: Sequence[Tensor], wrt: Sequence[Tensor]
+) -> tuple[GradGraph, Structure]:
+    structure = Structure([entry for entry, _ in needed_entries(entries, outputs, wrt)])
+    key = structure.key(outputs, wrt)
+    found = _graphs.get(key)
+    if found is None:
+        if len(_graphs) >= MAX_GRAPHS:
+            _graphs.clear()
+        found = _graphs[key] = _build(structure, outputs, wrt)
+    return found, structure
+
+
+def _build(structure: Structure, outputs: Sequence[Tensor], wrt: Sequence[Tensor]) -> GradGraph:
+    """Write the record as a graph and derive it."""
+    from ..compiler.differentiate import differentiate
+    from ..compiler.graph import Graph, Node, Value, freeze_attrs
+
+    values = [
+        Value(number, Aval(tensor.data.shape, dtype_of(tensor.data.dtype)))
+        for number, tensor in enumerate(structure.tensors)
     ]
+    made: set[int] = set()
+    nodes: list[Node] = []
+    for entry in structure.entries:
+        ins = tuple(values[structure.number(t)] for t in entry.inputs)
+        outs = tuple(values[structure.number(t)] for t in entry.outputs)
+        made.update(value.index for value in outs)
+        nodes.append(Node(entry.op, ins, outs, freeze_attrs(entry.attrs), entry.origin))
+    leaves = tuple(value for value in values if value.index not in made)
+    positions = {value.index: position for position, value in enumerate(leaves)}
+    forward = Graph(leaves, tuple(nodes), tuple(values[structure.number(t)] for t in outputs))
+    derived = differentiate(
+        forward, len(outputs), [positions[structure.number(tensor)] for tensor in wrt]
+    )
+    return GradGraph(derived.backward, tuple(value.index for value in derived.residuals))
+
+

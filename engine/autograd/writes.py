@@ -1,0 +1,100 @@
+"""Writes into tensors under a record: values keep their meaning, or the gradient is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ops.registry import Entry
+from ..tensor import Tensor, wrap
+from .backward import needed_entries
+from .record import Record, Write
+
+Handles = Callable[[Sequence[Tensor]], list[Tensor]]
+
+
+def settle_writes(
+    record: Record, outputs: Sequence[Tensor], wrt: Sequence[Tensor]
+) -> tuple[list[Entry], Handles]:
+    """Return the record's entries with each state of a written tensor as a tensor of its own.
+
+    Also returned: a function that maps tensors derived by to the handle of their first state.
+
+    Raises
+    ------
+    RuntimeError
+        If another tensor shares the memory and was made before but used after the write, or if a
+        value that gradients need was overwritten without a copy.
+    """
+    if not record.writes:
+        return record.entries, list
+    entries = list(record.entries)
+    first: dict[int, Tensor] = {}
+    for write in reversed(record.writes):
+        if write.before is not None:
+            _part(entries, write, first)
+    _check(record, entries, outputs, wrt, first)
+
+    def handles(tensors: Sequence[Tensor]) -> list[Tensor]:
+        known = {id(tensor) for entry in entries for tensor in entry.outputs}
+        return [t if id(t) in known else first.get(id(t), t) for t in tensors]
+
+    return entries, handles
+
+
+def _part(entries: list[Entry], write: Write, first: dict[int, Tensor]) -> None:
+    """Give the tensor's state before a write a handle of its own in all earlier entries."""
+    assert write.before is not None
+    old = wrap(write.before)
+    first[id(write.tensor)] = old
+
+    def renamed(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple([old if tensor is write.tensor else tensor for tensor in tensors])
+
+    for position in range(min(write.position, len(entries))):
+        entry = entries[position]
+        entries[position] = entry._replace(
+            inputs=renamed(entry.inputs), outputs=renamed(entry.outputs)
+        )
+    if write.position < len(entries):
+        entry = entries[write.position]
+        entries[write.position] = entry._replace(inputs=renamed(entry.inputs))
+
+
+def _check(
+    record: Record,
+    entries: list[Entry],
+    outputs: Sequence[Tensor],
+    wrt: Sequence[Tensor],
+    first: dict[int, Tensor],
+) -> None:
+    needed = needed_entries(entries, outputs, [first.get(id(t), t) for t in wrt])
+    kept = {id(entry) for entry, _ in needed}
+    for write in record.writes:
+        stale: dict[int, Tensor] = {}
+        for position, entry in enumerate(entries):
+            if position < write.position:
+                for tensor in (*entry.inputs, *entry.outputs):
+                    if tensor is not write.tensor and _overlaps(tensor, write.memory):
+                        stale[id(tensor)] = tensor
+                if write.before is None and id(entry) in kept:
+                    stale.update({id(t): t for t in entry.inputs if t is write.tensor})
+            elif id(entry) in kept and any(id(t) in stale for t in entry.inputs):
+                _refuse(entry.op.name)
+        read = {id(t) for entry, _ in needed for t in (*entry.inputs, *entry.outputs)}
+        if read & set(stale):
+            _refuse(next(e.op.name for e, _ in needed for t in e.inputs if id(t) in stale))
+
+
+def _overlaps(tensor: Tensor, memory: np.ndarray) -> bool:
+    data: Any = tensor.data
+    return data is memory or np.may_share_memory(data, memory)
+
+
+def _refuse(op_name: str) -> None:
+    raise RuntimeError(
+        f"the memory of a tensor that {op_name!r} read was written to afterwards, so its gradient"
+        " would be wrong; write to a copy (x.copy()) or write after the gradient is taken."
+    )
