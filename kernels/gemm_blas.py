@@ -35,7 +35,7 @@ class BlasPrinter(ProductPrinter):
             for name, flag in (("a", product.transpose_a), ("b", product.transpose_b))
         )
         args = [flag_b, flag_a, m, n, k, alpha, b, ld_b, a, ld_a, beta, c, ld_c]
-        emit.line(f"call void %arg.blas({', '.join(f'ptr {x}' for x in args)})")
+        emit.line(f"call void %matrix.blas({', '.join(f'ptr {x}' for x in args)})")
 
     def slot(self, name: str, value: Value) -> str:
         """Put a number where BLAS can read it."""

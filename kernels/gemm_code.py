@@ -26,8 +26,10 @@ def print_gemm(
     target: Target,
     declarations: dict[str, str],
 ) -> str:
-    pointers = ["a", "b", "c", *product.others, *extra]
-    params = [f"ptr %arg.{p}" for p in pointers] + [f"i64 %arg.{i}" for i in product.ints]
+    params = [f"ptr %matrix.{matrix}" for matrix in "abc"]
+    params += [f"ptr %arg.{other}" for other in product.others]
+    params += [f"ptr %matrix.{other}" for other in extra]
+    params += [f"i64 %arg.{size}" for size in product.ints]
     emit = Emitter(declarations)
     printer(emit, product, target, f"{name}.epilogue").run()
     head = f"define void @{name}({', '.join(params)}) nounwind {{"
@@ -76,11 +78,11 @@ class ProductPrinter:
 
         def one(index: Value, state: Carried) -> Carried:
             a_size, b_size = self.times(self.m, self.k), self.times(self.k, self.n)
-            a = "%arg.a" if product.share_a else self.at("%arg.a", self.times(index, a_size))
-            b = "%arg.b" if product.share_b else self.at("%arg.b", self.times(index, b_size))
+            a = "%matrix.a" if product.share_a else self.at("%matrix.a", self.times(index, a_size))
+            b = "%matrix.b" if product.share_b else self.at("%matrix.b", self.times(index, b_size))
             if product.sum_batch:
                 more = None if product.batch == 1 else self.emit.compare("gt", index, 0)
-                self.multiply(a, b, "%arg.c", self.m, more)
+                self.multiply(a, b, "%matrix.c", self.m, more)
             else:
                 self.panels(a, b, index)
             return state
@@ -91,7 +93,7 @@ class ProductPrinter:
         """Multiply one matrix of the batch; with an epilogue, in panels of rows."""
         height = self.panel_rows()
         first = self.times(index, self.m)
-        c = self.at("%arg.c", self.times(first, self.n))
+        c = self.at("%matrix.c", self.times(first, self.n))
         if self.product.epilogue is None or (is_constant(self.m) and int(self.m.text) <= height):
             self.multiply(a, b, c, self.m, None)
             self.finish(first, literal(0, INT64), self.m)
@@ -118,7 +120,7 @@ class ProductPrinter:
         product = self.product
         if product.epilogue is None:
             return
-        args = ["ptr %arg.c", *(f"ptr %arg.{name}" for name in product.others)]
+        args = ["ptr %matrix.c", *(f"ptr %arg.{name}" for name in product.others)]
         args += [f"i64 {value.text}" for value in (first, row, rows)]
         args += [f"i64 %arg.{name}" for name in product.epilogue.ints[3:]]
         self.emit.line(f"call void @{self.epilogue}({', '.join(args)})")
