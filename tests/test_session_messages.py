@@ -40,7 +40,7 @@ COMMANDS = [
     m.Inspect(EDGE, "table", "0, :", gradient=True, row=50),
     m.CompileGroup("g"),
     m.DiscardGroup("g"),
-    m.Train(items.Training(epochs=2), steps=3, seconds=1.5),
+    m.Train(steps=3, seconds=1.5, save="/tmp/model.safetensors"),
     m.ResumeTraining("/tmp/model.safetensors"),
     m.PauseTraining(),
     m.StopTraining(),

@@ -10,7 +10,7 @@ import msgspec
 from ...engine.run.graph import GraphError
 from ...nodes.changes import AddGroup
 from ...nodes.items import Group, new_id
-from ..session.messages import CompileGroup, GroupReport, Patch
+from ..session.messages import CompileGroup, GroupReport
 from .driver import Driver
 from .exits import CliError, Exit
 from .output import Output, duration, table
@@ -54,10 +54,8 @@ def _group_of(driver: Driver, names: str) -> str:
         nodes = [driver.session.graph.node(name.strip()).id for name in names.split(",")]
     except GraphError as error:
         raise CliError(str(error), code=Exit.USAGE) from error
-    document = driver.session.document
     group = Group(id=new_id(), name="selection", nodes=tuple(nodes))
-    change = Patch(AddGroup(group), revision=document.revision + 1)
-    driver.ask(change, code=Exit.USAGE)
+    driver.patch(AddGroup(group))
     return group.id
 
 

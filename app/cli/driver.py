@@ -11,6 +11,7 @@ from types import FrameType
 
 import msgspec
 
+from ...nodes.changes import Change
 from ..session.messages import (
     AnyCommand,
     CommandFailed,
@@ -19,6 +20,7 @@ from ..session.messages import (
     LoadDocument,
     Log,
     NodeFailed,
+    Patch,
 )
 from ..session.server import Session
 from .exits import CliError, Exit
@@ -101,6 +103,10 @@ class Driver:
                     return self._checked(event, code)
             if not self.session.work():
                 raise RuntimeError(f"the session did not answer {type(command).__name__}")
+
+    def patch(self, change: Change) -> None:
+        """Change the session's document; the file stays as it is."""
+        self.ask(Patch(change, revision=self.session.revision + 1), code=Exit.USAGE)
 
     def _checked(self, event: Event, code: Exit) -> Event:
         if isinstance(event, CommandFailed):

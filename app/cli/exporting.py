@@ -17,7 +17,7 @@ def add(commands: argparse._SubParsersAction, shared: argparse.ArgumentParser) -
         "export", parents=[shared], help="write the graph as a Python file with its weights"
     )
     parser.add_argument("file", type=Path)
-    parser.add_argument("-o", "--out", type=Path, help="the Python file (default: FILE's name)")
+    parser.add_argument("-o", "--out", type=Path, help="the Python file (default: NAME_model.py)")
     parser.add_argument(
         "--weights",
         type=Path,
@@ -28,17 +28,16 @@ def add(commands: argparse._SubParsersAction, shared: argparse.ArgumentParser) -
 
 def carry_out(options: argparse.Namespace, output: Output) -> int:
     """Export and name the files."""
-    target: Path = (options.out or options.file.with_suffix(".py")).resolve()
+    target = options.out or options.file.with_name(f"{options.file.stem}_model.py")
     if target.suffix != ".py":
         raise CliError(
             f"{target.name} is no name of a Python file.", "End it in .py.", code=Exit.USAGE
         )
     with Driver(output) as driver:
         driver.open(options.file)
-        weights = options.weights or options.file.with_suffix(".safetensors")
-        if options.weights is not None or weights.exists():
-            driver.ask(LoadWeights(str(weights.resolve())), code=Exit.USAGE)
-        answer = driver.ask(Export(str(target)))
+        if options.weights is not None:
+            driver.ask(LoadWeights(str(options.weights.resolve())), code=Exit.USAGE)
+        answer = driver.ask(Export(str(target.resolve())))
         if isinstance(answer, Exported):
             output.record("exported", files=answer.files)
             for file in answer.files:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ...nodes.items import Training
+from ...nodes.changes import SetTraining
 from ..session.messages import (
     EpochFinished,
     Event,
@@ -19,7 +19,6 @@ from ..session.messages import (
     OverfitFinished,
     OverfitOneBatch,
     ResumeTraining,
-    SaveWeights,
     StopTraining,
     Train,
     TrainingFinished,
@@ -79,11 +78,11 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
     """Train, save, and say what the held-out part gives."""
     with Driver(output) as driver:
         driver.open(options.file)
+        _override(driver, options)
         if options.overfit_one_batch:
             return _overfit(driver, output)
         weights = (options.out or options.file.with_suffix(".safetensors")).resolve()
-        settings = _settings(driver.session.document.training, options)
-        limits = {"training": settings, "steps": options.steps, "seconds": options.seconds}
+        limits = {"steps": options.steps, "seconds": options.seconds, "save": str(weights)}
         command = ResumeTraining(str(weights), **limits) if options.resume else Train(**limits)
         with _Watch(output) as watch:
             for event in driver.stream(command, interrupt=StopTraining()):
@@ -93,20 +92,19 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
         return _end(driver, output, watch, weights)
 
 
-def _settings(training: Training, options: argparse.Namespace) -> Training:
-    """The document's settings with what the options override."""
+def _override(driver: Driver, options: argparse.Namespace) -> None:
+    """Change the training settings of the session's document, not of the file."""
     names = ("epochs", "batch_size", "learning_rate", "seed")
-    given = {name: getattr(options, name) for name in names}
-    return msgspec.structs.replace(
-        training, **{name: value for name, value in given.items() if value is not None}
-    )
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if given:
+        training = msgspec.structs.replace(driver.session.document.training, **given)
+        driver.patch(SetTraining(training))
 
 
 def _end(driver: Driver, output: Output, watch: _Watch, weights: Path) -> int:
     finished = watch.finished
     if finished is None:
         raise CliError("The training ended without a result.")
-    driver.ask(SaveWeights(str(weights)))
     output.record(
         "finished",
         steps=finished.step,

@@ -20,10 +20,13 @@ class Batches:
         """Stay at the batch of the last run, or go on to the next with each run."""
         self.pinned = on
 
-    def feeds(self, graph: Graph, settings: TrainingSettings) -> dict[str, dict[str, np.ndarray]]:
-        """The batch for the next run, by data node and port."""
+    def advance(self) -> None:
+        """A run begins: go on to the next batch, unless this one is pinned."""
         if not self.pinned:
             self._next += 1
+
+    def feeds(self, graph: Graph, settings: TrainingSettings) -> dict[str, dict[str, np.ndarray]]:
+        """The present batch, by data node and port."""
         found: dict[str, dict[str, np.ndarray]] = {}
         for id, source in data_sources(graph).items():
             examples = len(source.train)

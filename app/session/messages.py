@@ -16,7 +16,6 @@ from ...engine.run.breakpoints import Breakpoint, Direction
 from ...engine.run.graph import Edge
 from ...engine.run.inspect import HeatMap, Histogram, ImageGrid, Statistics, Table
 from ...nodes.changes import Change
-from ...nodes.items import Training
 
 What = Literal["stats", "histogram", "heat_map", "images", "table", "history"]
 State = Literal[
@@ -141,23 +140,24 @@ class DiscardGroup(Command, frozen=True):
 
 
 class Train(Command, frozen=True):
-    """Train from fresh parameters, by these settings or (`None`) the document's.
+    """Train from fresh parameters by the document's settings.
 
-    `steps` and `seconds` end it sooner, at a step boundary.
+    `steps` and `seconds` end it sooner, at a step boundary. With `save`, weights and state are
+    written to that `.safetensors` file and the one beside it, after each epoch and at the end.
     """
 
-    training: Training | None = None
     steps: int | None = None
     seconds: float | None = None
+    save: str = ""
 
 
 class ResumeTraining(Command, frozen=True):
     """Go on after `TrainingPaused`, or from the state that was saved beside the weights `path`."""
 
     path: str = ""
-    training: Training | None = None
     steps: int | None = None
     seconds: float | None = None
+    save: str = ""
 
 
 class PauseTraining(Command, frozen=True):
@@ -169,7 +169,7 @@ class StopTraining(Command, frozen=True):
 
 
 class OverfitOneBatch(Command, frozen=True):
-    """Train on one batch only for some steps: a sound model gets it right; weights are restored."""
+    """Train fresh weights on one batch only: a sound model learns it by heart; nothing is kept."""
 
     steps: int = 200
 
@@ -317,17 +317,22 @@ class NodeFailed(msgspec.Struct, frozen=True, tag=True):
 
 
 class UpdateRatios(msgspec.Struct, frozen=True, tag=True):
-    """Per node, the largest ratio of a parameter's update to the parameter (norms), at `step`."""
+    """By node, the largest ratio of the norm of an update to that of the parameter, at `step`.
+
+    After Backward the update is that of plain gradient descent at the document's learning rate.
+    """
 
     ratios: dict[str, float]
     step: int = 0
 
 
 class KernelLine(msgspec.Struct, frozen=True):
-    """One kernel of a compiled group and the nodes that it computes."""
+    """One kernel of a compiled group: the nodes that it computes, its kind, and its ops."""
 
     name: str
     nodes: tuple[str, ...]
+    kind: str = ""
+    ops: tuple[str, ...] = ()
 
 
 class HostStep(msgspec.Struct, frozen=True):
@@ -347,7 +352,11 @@ class GroupChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 class GroupReport(msgspec.Struct, frozen=True, tag=True):
-    """What a compiled group became; times are medians of a call, `parity` the largest deviation."""
+    """What a compiled group became.
+
+    Times are medians of a call; `parity` is the largest deviation from eager on the present
+    batch, over the largest magnitude of the output.
+    """
 
     request: int
     group: str

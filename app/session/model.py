@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...engine.run.breakpoints import Breakpoint
 from ...engine.run.graph import Edge, Graph
+from ...engine.run.state import WEIGHTS
 from ...nodes import changes as c
 from ...nodes.build import BuildCache, BuildError, build
 from ...nodes.document import Document
@@ -52,14 +53,21 @@ class Model:
         """The folder that data paths start from."""
         return None if self.path is None else self.path.parent
 
-    def load(self, command: m.LoadDocument) -> None:
-        """Take another document, with fresh weights; DocumentError leaves the one that is here."""
+    def load(self, command: m.LoadDocument) -> bool:
+        """Take a document; whether it is of another file, and so has fresh weights.
+
+        The document of the same file, sent anew, keeps the weights of its nodes. DocumentError
+        leaves the document that is here.
+        """
         path = Path(command.path) if command.path else None
         self.document = loads(command.text, path.name if path else "The document")
+        other = path is None or path != self.path
         self.path = path
         self.revision = command.revision
-        self._cache = BuildCache()
+        if other:
+            self._cache = BuildCache()
         self.rebuild()
+        return other
 
     def patch(self, command: m.Patch) -> bool:
         """Apply a change; whether it changed the graph, which is then built anew.
@@ -102,6 +110,15 @@ class Model:
         """Build with new weights, as the training seed gives them."""
         self._cache = BuildCache()
         self.rebuild()
+
+    def fresh_graph(self) -> Graph:
+        """Another graph of the document, with weights of its own; BuildError where none is."""
+        return build(self.document, base=self.base, inference=self.inference)
+
+    @property
+    def own_weights(self) -> Path | None:
+        """Where the document's weights lie, if it has a file."""
+        return None if self.path is None else self.path.with_suffix(WEIGHTS)
 
     def breakpoints(self) -> Iterable[Breakpoint]:
         """The document's breakpoints as the engine takes them."""

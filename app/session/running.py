@@ -15,8 +15,9 @@ from ...engine.run.events import Event as RunEvent
 from ...engine.run.events import Failed, NodeDone, Paused
 from ...engine.run.executor import Execution
 from ...engine.run.graph import Edge, Graph, Source
+from ...engine.run.groups import CompiledGroup
 from ...engine.run.inspect import statistics
-from ...engine.run.units import Feeds
+from ...engine.run.units import Feeds, cell_of
 from . import messages as m
 
 HISTORY = 4096  # points kept of a watched wire
@@ -75,6 +76,8 @@ class Running:
         self.state: m.State = "empty"
         self._graph: Graph | None = None
         self._motion: Motion | None = None
+        self._rate = 0.0
+        self._attached: Execution | None = None
 
     @property
     def moving(self) -> bool:
@@ -98,10 +101,15 @@ class Running:
 
     def forget(self) -> None:
         """End the run and drop its values."""
-        self._motion = None
+        self._motion = self._attached = None
         if self.execution is not None:
             self.execution.close()
             self.execution = None
+
+    def attach(self, execution: Execution | None) -> None:
+        """Show the values of an execution that somebody else moves and closes."""
+        self.forget()
+        self._attached = execution
 
     def stop(self) -> None:
         """End the run; the session is ready for another."""
@@ -112,28 +120,43 @@ class Running:
         """Stop at these from now on."""
         self.breakpoints.replace(breakpoints)
 
+    def place_watches(self, edges: Iterable[tuple[Edge, Direction]]) -> None:
+        """Tell what comes over these wires from now on."""
+        self.watches.watch(edges)
+        if self.execution is not None:
+            self.execution.watch(edge for edge, way in self.watches.edges if way == "forward")
+
     def set_training(self, training: bool) -> None:
         """Run as in training or as in evaluation from the next node on."""
         self.training = training
         if self.execution is not None:
             self.execution.set_training(training)
 
-    def start(self, feeds: Feeds, motion: Motion, *, stops: bool = True) -> None:
-        """Begin a run with this batch."""
+    def start(
+        self,
+        feeds: Feeds,
+        motion: Motion,
+        groups: Iterable[CompiledGroup] = (),
+        *,
+        stops: bool = True,
+    ) -> None:
+        """Begin a run with this batch, these groups compiled."""
         self.forget()
         self.execution = Execution(
             self.graph,
             feeds,
             breakpoints=self.breakpoints if stops else None,
             training=self.training,
+            groups=groups,
         )
+        self.place_watches(self.watches.edges)
         self.move(motion)
 
     def move(self, motion: Motion) -> None:
         """Go on from where the run rests."""
         self._need()
         self._motion = motion
-        self._say("running")
+        self.say("running")
 
     def pause(self) -> None:
         """Rest before the next node."""
@@ -156,12 +179,16 @@ class Running:
         self._need().rerun_from(node)
         self.move(Motion())
 
-    def backward(self, loss: str | None) -> None:
-        """Go over the gradients of the loss, node by node, as over the nodes before."""
+    def backward(self, loss: str | None, rate: float) -> None:
+        """Go over the gradients of the loss, node by node, as over the nodes before.
+
+        `rate` is the learning rate that the update ratios are told for at the end.
+        """
         execution = self._need()
         if not (execution.finished and execution.direction == "forward"):
             raise SessionError("The run has not come to its end.", "Continue to the end first.")
         execution.backward(loss)
+        self._rate = rate
         self.move(Motion())
 
     def slice(self) -> bool:
@@ -189,13 +216,15 @@ class Running:
                 return
             rest, state = m.Paused(self._next, "step", direction=event.direction), "paused"
         elif isinstance(event, Paused):
-            rest, state = _pause(event), "paused"
+            rest, state = pause(event), "paused"
         elif isinstance(event, Failed):
-            rest, state = _failure(event), "failed"
+            rest, state = failure(event), "failed"
         else:
             loss = self.loss() if event.direction == "forward" else None
             rest, state = m.RunFinished(1e3 * event.seconds, loss, event.direction), "finished"
         self._motion = None
+        if state == "finished" and event.direction == "gradient":
+            self._emit(m.UpdateRatios(update_ratios(self._need(), self._rate)))
         self._emit(rest)
         self._rest(state)
 
@@ -224,7 +253,7 @@ class Running:
 
     def value(self, edge: Edge, *, gradient: bool) -> np.ndarray:
         """The value on a wire, or its gradient."""
-        execution = self._need()
+        execution = self._attached or self._need()
         return execution.gradient(edge) if gradient else execution.value(edge)
 
     def loss(self) -> float | None:
@@ -248,17 +277,34 @@ class Running:
         return None if unit is None else unit.id
 
     def _rest(self, state: m.State) -> None:
-        self._say(state)
+        self.say(state)
         if self.execution is not None:
             self._emit(m.Memory(self.execution.wires.held_bytes, process_bytes()))
 
-    def _say(self, state: m.State) -> None:
+    def say(self, state: m.State) -> None:
+        """Tell the state that the session is in now."""
         self.state = state
         back = 0 if self.execution is None else self.execution.back_steps
         self._emit(m.StateChanged(state, self._next, back))
 
 
-def _pause(event: Paused) -> m.Paused:
+def update_ratios(execution: Execution, rate: float) -> dict[str, float]:
+    """By node, the largest norm of a plain gradient step over the norm of what it changes."""
+    found: dict[str, float] = {}
+    for node in execution.graph.nodes.values():
+        cell = cell_of(node)
+        if cell is None:
+            continue
+        gradients = execution.parameter_gradients(node.id)
+        for name, parameter in cell.parameters_and_names():
+            size = float(np.linalg.norm(parameter.data))
+            if name in gradients and size > 0:
+                ratio = rate * float(np.linalg.norm(gradients[name])) / size
+                found[node.id] = max(found.get(node.id, 0.0), ratio)
+    return found
+
+
+def pause(event: Paused) -> m.Paused:
     return m.Paused(
         event.node,
         event.reason,
@@ -270,7 +316,7 @@ def _pause(event: Paused) -> m.Paused:
     )
 
 
-def _failure(event: Failed) -> m.NodeFailed:
+def failure(event: Failed) -> m.NodeFailed:
     return m.NodeFailed(
         event.node, None, event.message, event.fix, event.trace, event.inputs, event.direction
     )

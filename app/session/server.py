@@ -5,16 +5,28 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
+from ...engine.run.events import Failed
+from ...engine.run.executor import Execution
 from ...engine.run.graph import Graph
+from ...engine.run.settings import TrainingError
+from ...engine.run.state import WEIGHTS, read_arrays
+from ...engine.run.training import TrainingRun
+from ...engine.run.units import Feeds
+from ...engine.run.weights import Weights
 from ...nodes.build import training_settings
 from ...nodes.document import Document
+from ...nodes.export.python import export_python
 from ...nodes.infer import Inference
 from . import messages as m
 from .batches import Batches
+from .fitting import Fitting, Limits
+from .groups import Groups, report
 from .inspection import inspect
 from .model import Model
-from .running import Motion, Running
+from .overfit import Overfit
+from .running import Motion, Running, SessionError
 
 
 class Session:
@@ -36,6 +48,11 @@ class Session:
         self._model = Model()
         self._batches = Batches()
         self._running = Running(emit)
+        self._fitting = Fitting(
+            emit, self._running.say, self._show_watched, self._running.breakpoints
+        )
+        self._overfit: Overfit | None = None
+        self._groups = Groups(emit)
         self._extra: tuple[m.Breakpoint, ...] = ()
 
     @property
@@ -47,6 +64,11 @@ class Session:
     def graph(self) -> Graph:
         """The graph that runs; SessionError while the document's problems keep it from running."""
         return self._running.graph
+
+    @property
+    def revision(self) -> int:
+        """The revision of the document."""
+        return self._model.revision
 
     @property
     def inference(self) -> Inference:
@@ -65,6 +87,8 @@ class Session:
 
     def close(self) -> None:
         """Forget everything, temporary files too."""
+        self._overfit = None
+        self._fitting.forget()
         self._running.forget()
 
     def handle(self, command: m.AnyCommand) -> None:
@@ -78,7 +102,19 @@ class Session:
 
     def work(self) -> bool:
         """Do one slice of the work at hand: a node, or a training step. True if more is to do."""
-        return self._running.slice()
+        if self._overfit is not None:
+            if not self._overfit.slice():
+                self._overfit = None
+                self._running.stop()
+            return self._overfit is not None
+        if self._fitting.moving:
+            more = self._fitting.slice()
+            if not more:
+                self._running.attach(self._fitting.execution)
+            return more
+        more = self._running.slice()
+        self._groups.tell()
+        return more
 
     def _carry_out(self, command: m.AnyCommand) -> m.Event | None:
         match command:
@@ -86,6 +122,23 @@ class Session:
                 return self._take_document(command)
             case m.Inspect():
                 return self._inspect(command)
+            case m.Train() | m.ResumeTraining() | m.OverfitOneBatch():
+                self._train(command)
+            case m.PauseTraining() | m.StopTraining():
+                self._halt_training(command)
+            case m.SaveWeights(path):
+                self._save(path)
+            case m.LoadWeights(path):
+                self._load(path)
+            case m.Export(path):
+                return self._export(command.request, path)
+            case m.CompileGroup(group):
+                made = self._groups.compile(
+                    self.graph, group, self._feeds(), self._running.training
+                )
+                return report(command.request, made)
+            case m.DiscardGroup(group):
+                self._groups.discard(group)
             case m.SetMode(training):
                 self._running.set_training(training)
             case m.PinBatch(on):
@@ -102,21 +155,45 @@ class Session:
     def _take_document(self, command: m.LoadDocument | m.Patch) -> m.Event:
         """A new document, or a change of the one that is here."""
         if isinstance(command, m.LoadDocument):
-            self._model.load(command)
-            self._extra = ()
-            self._running.take(self._model.graph)
+            self._load_document(command)
         elif self._model.patch(command):
-            self._running.take(self._model.graph)
+            self._take_graph()
         self._place_marks()
         return self._model.loaded(command.request)
+
+    def _load_document(self, command: m.LoadDocument) -> None:
+        """Take a document; one of another file comes with the weights that lie beside it."""
+        other = self._model.load(command)
+        self._overfit = None
+        if other:
+            self._fitting.forget()
+            self._groups.forget()
+            self._extra = ()
+        self._take_graph()
+        saved = self._model.own_weights
+        if other and saved is not None and saved.exists() and self._model.graph is not None:
+            try:
+                self._read_weights(saved)
+            except TrainingError as error:
+                self._emit(m.Log("warning", f"The weights in {saved.name} do not fit: {error}"))
+
+    def _take_graph(self) -> None:
+        """Run, compile and train the graph as it is drawn now."""
+        graph = self._model.graph
+        self._running.take(graph)
+        self._groups.take(graph)
+        self._fitting.take(graph)
+        if not self._fitting.moving:
+            self._running.stop()
 
     def _place_marks(self) -> None:
         """Give the run the breakpoints and watches that there are now."""
         self._running.set_breakpoints([*self._model.breakpoints(), *self._extra])
-        self._running.watches.watch(self._model.watches())
+        self._running.place_watches(self._model.watches())
 
     def _run(self, command: m.AnyCommand) -> None:
         """The commands of running and debugging."""
+        self._need_rest()
         running = self._running
         match command:
             case m.Run(breakpoints):
@@ -136,7 +213,7 @@ class Session:
             case m.RerunFrom(node):
                 running.rerun_from(self._known(node))
             case m.Backward():
-                running.backward(self._model.inference.loss)
+                running.backward(self._model.inference.loss, self.document.training.learning_rate)
             case m.Pause():
                 running.pause()
             case m.Stop():
@@ -145,8 +222,96 @@ class Session:
                 raise TypeError(f"{type(command).__name__} is no command of this version")
 
     def _start(self, motion: Motion, *, stops: bool = True) -> None:
-        feeds = self._batches.feeds(self.graph, training_settings(self.document))
-        self._running.start(feeds, motion, stops=stops)
+        self._batches.advance()
+        self._running.start(self._feeds(), motion, self._groups.active, stops=stops)
+
+    def _feeds(self) -> Feeds:
+        return self._batches.feeds(self.graph, training_settings(self.document))
+
+    def _train(self, command: m.Train | m.ResumeTraining | m.OverfitOneBatch) -> None:
+        """Begin a training, or go on with one."""
+        settings = training_settings(self.document)
+        match command:
+            case m.Train(steps, seconds, save):
+                self._fitting.check(self.graph, settings)
+                self._fitting.forget()
+                self._model.fresh_weights()
+                self._take_graph()
+                self._fitting.begin(self.graph, settings, Limits(steps, seconds, save))
+            case m.ResumeTraining("", steps, seconds, save):
+                self._running.attach(None)
+                self._fitting.resume(Limits(steps, seconds, save))
+            case m.ResumeTraining(path, steps, seconds, save):
+                self._running.forget()
+                limits = Limits(steps, seconds, save)
+                self._fitting.restore(self.graph, settings, path, limits)
+            case m.OverfitOneBatch(steps):
+                self._need_rest()
+                graph = self._model.fresh_graph()
+                self._overfit = Overfit(self._emit, graph, settings, steps)
+                self._running.say("training")
+
+    def _halt_training(self, command: m.PauseTraining | m.StopTraining) -> None:
+        if self._overfit is not None:
+            self._overfit = None
+            self._running.stop()
+        elif isinstance(command, m.PauseTraining):
+            self._fitting.pause()
+        else:
+            self._fitting.stop()
+            self._running.attach(None)
+
+    def _need_rest(self) -> None:
+        if self._fitting.moving or self._overfit is not None:
+            raise SessionError("A training is going on.", "Pause or stop it first.")
+
+    def _show_watched(self, run: TrainingRun) -> None:
+        """Tell what the training's next batch gives on the watched wires now."""
+        watched = sorted(self._running.watches.edges)
+        if not watched:
+            return
+        with Execution(run.graph, run.batch()) as execution:
+            execution.watch(edge for edge, _ in watched)
+            if isinstance(execution.advance("end"), Failed):
+                return  # the training's next step tells this failure
+            if any(way == "gradient" for _, way in watched):
+                execution.backward(run.objective.loss.node)
+                execution.advance("end")
+            for edge, way in watched:
+                gradient = way == "gradient"
+                array = execution.gradient(edge) if gradient else execution.value(edge)
+                self._running.show(edge, array, way, run.done)
+
+    def _save(self, path: str) -> None:
+        self._fitting.save(self.graph, path)
+
+    def _load(self, path: str) -> None:
+        """Take weights from a file; a training that waits is over, since it had others."""
+        self._need_rest()
+        self._read_weights(Path(path))
+        self._fitting.forget()
+        self._running.stop()
+
+    def _read_weights(self, path: Path) -> None:
+        Weights(self.graph).load(read_arrays(path)[0])
+
+    def _export(self, request: int, path: str) -> m.Event:
+        target = Path(path)
+        weights, own = target.with_suffix(WEIGHTS), self._model.own_weights
+        if own is not None and weights.resolve() == own.resolve():
+            raise SessionError(
+                f"{weights.name} beside {target.name} would replace the drawing's own weights.",
+                "Give the Python file another name than the drawing's.",
+            )
+        made = export_python(
+            self.document,
+            self.graph,
+            target,
+            base=self._model.base,
+            inference=self._model.inference,
+        )
+        files = [str(file) for file in (made.source, made.weights) if file is not None]
+        return m.Exported(request, tuple(files))
 
     def _known(self, node: str) -> str:
         return self.graph.node(node).id

@@ -1,0 +1,275 @@
+"""A session in this process: loads a drawing, runs and steps it, stops on wires, shows tensors."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+from cellwire.app.session import messages as m
+from cellwire.app.session.server import Session
+from cellwire.engine.run.breakpoints import Breakpoint
+from cellwire.engine.run.graph import Edge
+from cellwire.nodes import changes as c
+from cellwire.nodes import items
+from cellwire.nodes.document import Document
+from cellwire.nodes.examples import digits_mlp
+from cellwire.nodes.files import dumps
+
+E = TypeVar("E", bound=m.Event)
+
+
+class Talk:
+    """A session and what it has said since the last command."""
+
+    def __init__(self, document: Document) -> None:
+        self.said: list[m.Event] = []
+        self.session = Session(self.said.append)
+        self.document = document
+        self.request = 0
+        self.ask(m.LoadDocument(dumps(document)))
+
+    def ask(self, command: m.AnyCommand, *, work: bool = True) -> m.Event:
+        """Send a command, work until the session rests, and return the command's answer."""
+        self.said.clear()
+        self.request += 1
+        revision = self.document.revision
+        numbered = type(command)(
+            **{name: getattr(command, name) for name in command.__struct_fields__}
+            | {"request": self.request, "revision": revision}
+        )
+        self.session.handle(numbered)
+        while work and self.session.work():
+            pass
+        (answer,) = [e for e in self.said if getattr(e, "request", 0) == self.request]
+        return answer
+
+    def change(self, change: c.Change) -> m.Event:
+        """Change the document and send the change after it."""
+        self.document.apply(change)
+        return self.ask(m.Patch(change))
+
+    def only(self, kind: type[E]) -> E:
+        """The one event of that kind."""
+        (event,) = self.all(kind)
+        return event
+
+    def all(self, kind: type[E]) -> list[E]:
+        return [event for event in self.said if isinstance(event, kind)]
+
+    def id(self, name: str) -> str:
+        node = self.document.node_named(name)
+        assert node is not None
+        return node.id
+
+    def edge(self, text: str) -> Edge:
+        return self.session.graph.edge(text)
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk(digits_mlp())
+
+
+def test_a_document_is_taken_with_its_size() -> None:
+    talk = Talk(digits_mlp())
+    loaded = talk.ask(m.LoadDocument(dumps(talk.document)))
+    assert isinstance(loaded, m.DocumentLoaded)
+    assert loaded.nodes == len(talk.document.nodes)
+    assert loaded.parameters == 64 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10
+    assert loaded.problems == ()
+    assert talk.only(m.StateChanged).state == "ready"
+
+
+def test_a_run_tells_every_node_and_the_loss(talk: Talk) -> None:
+    assert isinstance(talk.ask(m.Run()), m.CommandDone)
+    started = [event.node for event in talk.all(m.NodeStarted)]
+    finished = [event.node for event in talk.all(m.NodeFinished)]
+    assert started == finished == list(talk.session.graph.order)
+    end = talk.only(m.RunFinished)
+    assert end.loss == pytest.approx(np.log(10), rel=0.2)
+    assert [event.state for event in talk.all(m.StateChanged)] == ["running", "finished"]
+    avals = {e.node: e.avals for e in talk.all(m.NodeFinished)}
+    assert avals[talk.id("head")] == {"out": "32×10 f32"}
+
+
+def test_a_pinned_batch_gives_the_same_loss_and_a_free_one_another(talk: Talk) -> None:
+    losses = []
+    for pinned in (True, True, False):
+        talk.ask(m.PinBatch(pinned))
+        talk.ask(m.Run())
+        losses.append(talk.only(m.RunFinished).loss)
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_steps_go_one_node_forth_and_back(talk: Talk) -> None:
+    order = talk.session.graph.order
+    talk.ask(m.Step())
+    assert (talk.only(m.NodeFinished).node, talk.only(m.Paused).node) == order[:2]
+    talk.ask(m.Step())
+    assert talk.only(m.NodeFinished).node == order[1]
+    assert talk.all(m.StateChanged)[-1] == m.StateChanged("paused", order[2], 2)
+    talk.ask(m.StepBack())
+    assert talk.only(m.Paused).node == order[1]
+    talk.ask(m.Continue())
+    assert talk.only(m.RunFinished)
+
+
+def test_run_to_stops_before_the_node(talk: Talk) -> None:
+    talk.ask(m.RunTo(talk.id("relu2")))
+    paused = talk.only(m.Paused)
+    assert (paused.node, paused.reason) == (talk.id("relu2"), "reached")
+
+
+def test_a_breakpoint_on_a_wire_stops_with_the_value_that_hit_it(talk: Talk) -> None:
+    edge = talk.edge("dense1->relu1")
+    talk.ask(m.SetBreakpoints((Breakpoint(edge, "absmax > 0"),)))
+    talk.ask(m.Run())
+    paused = talk.only(m.Paused)
+    assert (paused.edge, paused.reason, paused.hit) == (edge, "breakpoint", 1)
+    assert paused.condition == "absmax > 0"
+    assert paused.stats is not None
+    assert paused.stats.shape == (32, 128)
+    talk.ask(m.Continue())
+    assert talk.only(m.RunFinished)
+
+
+def test_the_documents_breakpoints_come_and_go_by_patches(talk: Talk) -> None:
+    edge = talk.edge("dense1->relu1")
+    talk.change(c.SetBreakpoint(items.Breakpoint(target=edge.node, input=edge.port)))
+    talk.ask(m.Run())
+    assert talk.only(m.Paused).edge == edge
+    talk.change(c.RemoveBreakpoint(edge.node, edge.port))
+    talk.ask(m.Run())
+    assert talk.only(m.RunFinished)
+
+
+def test_a_run_without_breakpoints_passes_over_them(talk: Talk) -> None:
+    talk.ask(m.SetBreakpoints((Breakpoint(talk.edge("dense1->relu1")),)))
+    talk.ask(m.Run(breakpoints=False))
+    assert talk.only(m.RunFinished)
+
+
+def test_pause_and_stop_are_answered_between_nodes(talk: Talk) -> None:
+    talk.ask(m.Run(), work=False)
+    assert talk.session.work()
+    talk.ask(m.Pause())
+    assert talk.only(m.Paused).reason == "user"
+    talk.ask(m.Stop())
+    assert talk.only(m.StateChanged).state == "ready"
+    failed = talk.ask(m.Continue())
+    assert isinstance(failed, m.CommandFailed)
+    assert "has not been run" in failed.message
+
+
+@pytest.mark.parametrize("what", ["stats", "histogram", "heat_map", "table", "history"])
+def test_a_tensor_is_shown_in_the_form_that_was_asked_for(talk: Talk, what: m.What) -> None:
+    talk.ask(m.Run())
+    result = talk.ask(m.Inspect(talk.edge("dense1->relu1"), what))
+    assert isinstance(result, m.InspectionResult)
+    assert result.stats.shape == (32, 128)
+    forms = ("histogram", "heat_map", "images", "table", "history")
+    assert [form for form in forms if getattr(result, form) is not None] == (
+        [] if what == "stats" else [what]
+    )
+
+
+def test_images_are_shown_and_a_wrong_slice_is_answered(talk: Talk) -> None:
+    talk.ask(m.Run())
+    edge = talk.edge("digits.images->scale")
+    result = talk.ask(m.Inspect(edge, "images"))
+    assert isinstance(result, m.InspectionResult)
+    assert result.images is not None
+    assert result.images.tiles == 32
+    failed = talk.ask(m.Inspect(edge, "table", "0, 5"))
+    assert isinstance(failed, m.CommandFailed)
+    assert "axis 1" in failed.message
+    assert failed.traceback == ""
+
+
+def test_gradients_flow_back_and_can_be_stopped_and_seen(talk: Talk) -> None:
+    edge = talk.edge("dense1->relu1")
+    talk.ask(m.SetBreakpoints((Breakpoint(edge, direction="gradient"),)))
+    talk.ask(m.Run())
+    talk.ask(m.Backward())
+    paused = talk.only(m.Paused)
+    assert (paused.edge, paused.direction) == (edge, "gradient")
+    talk.ask(m.Continue())
+    assert talk.only(m.RunFinished).direction == "gradient"
+    result = talk.ask(m.Inspect(edge, gradient=True))
+    assert isinstance(result, m.InspectionResult)
+    assert result.stats.absmax
+
+
+def test_after_the_gradients_the_update_ratios_of_cells_are_told(talk: Talk) -> None:
+    talk.ask(m.Run())
+    talk.ask(m.Backward())
+    ratios = talk.only(m.UpdateRatios).ratios
+    assert set(ratios) == {talk.id(name) for name in ("dense1", "dense2", "head")}
+    assert all(ratio > 0 for ratio in ratios.values())
+
+
+def test_gradients_before_a_run_are_refused(talk: Talk) -> None:
+    failed = talk.ask(m.Backward())
+    assert isinstance(failed, m.CommandFailed)
+    assert failed.fix
+
+
+def test_a_watched_wire_is_told_and_remembered(talk: Talk) -> None:
+    edge = talk.edge("head->loss")
+    talk.change(c.SetWatch(items.Watch(target=edge.node, input=edge.port)))
+    for _ in range(2):
+        talk.ask(m.Run())
+        assert talk.only(m.EdgeValue).edge == edge
+    result = talk.ask(m.Inspect(edge, "history"))
+    assert isinstance(result, m.InspectionResult)
+    assert result.history is not None
+    assert len(result.history) == 2
+
+
+def test_a_patch_that_misses_one_before_it_is_refused(talk: Talk) -> None:
+    talk.document.apply(c.SetTitle("one that the session never sees"))
+    failed = talk.change(c.SetTitle("two"))
+    assert isinstance(failed, m.CommandFailed)
+    assert "revision" in failed.message
+
+
+def test_weights_stay_through_a_change_elsewhere(talk: Talk) -> None:
+    talk.ask(m.Run())
+    before = talk.only(m.RunFinished).loss
+    talk.change(c.RenameNode(talk.id("relu1"), "first"))
+    talk.ask(m.Run())
+    assert talk.only(m.RunFinished).loss == before
+
+
+def test_an_open_port_is_a_problem_with_its_node(talk: Talk) -> None:
+    edge = talk.edge("dense1->relu1")
+    loaded = talk.change(c.Disconnect(edge.node, edge.port))
+    assert isinstance(loaded, m.DocumentLoaded)
+    problem = loaded.problems[0]
+    assert (problem.node, problem.port) == (edge.node, edge.port)
+    assert problem.fix
+    failed = talk.ask(m.Run())
+    assert isinstance(failed, m.CommandFailed)
+    assert failed.fix
+
+
+def test_text_that_is_no_document_leaves_the_one_that_is_there(talk: Talk) -> None:
+    failed = talk.ask(m.LoadDocument("{", "/nowhere/model.cellwire"))
+    assert isinstance(failed, m.CommandFailed)
+    assert "model.cellwire" in failed.message
+    talk.ask(m.Run())
+    assert talk.only(m.RunFinished)
+
+
+def test_a_document_is_loaded_beside_its_data(tmp_path: Path) -> None:
+    rows = {"inputs": np.ones((10, 3), np.float32), "labels": np.zeros(10, np.int32)}
+    np.savez(tmp_path / "rows.npz", allow_pickle=False, **rows)
+    document = Document()
+    node = items.NodeItem(id="d", type="data.npz", name="data", params={"path": "rows.npz"})
+    document.apply(c.AddNode(node))
+    talk = Talk(document)
+    loaded = talk.ask(m.LoadDocument(dumps(document), str(tmp_path / "model.cellwire")))
+    assert isinstance(loaded, m.DocumentLoaded)
+    assert loaded.problems == ()
+    talk.ask(m.Run())
+    assert talk.only(m.NodeFinished).avals["inputs"] == "8×3 f32"
