@@ -102,12 +102,12 @@ def gradients_of(
     objective: Objective, feeds: Feeds, clock: Clock, trained: tuple[Parameter, ...]
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Loss (then logits and labels), and the loss's gradients to the parameters."""
+    has_aux = objective.logits is not None and objective.labels is not None
 
     def forward() -> Tensor | tuple[Tensor, ...]:
         values = objective(feeds, clock)
-        return values if len(values) > 1 else values[0]
+        return values if has_aux else values[0]
 
-    has_aux = objective.logits is not None and objective.labels is not None
     derived: Any = value_and_grad(forward, None, trained, has_aux)
     value, gradients = derived()
     return (value[0], *value[1]) if has_aux else (value,), gradients
