@@ -228,6 +228,11 @@ class _Walk:
         nodes = self.document.nodes
         chosen = self.document.training.loss
         losses = [id for id in order if (s := spec_of(nodes[id].type)) and s.kind == "loss"]
+        for id in losses:
+            aval = self.avals.get((id, "out"))
+            if aval is not None and aval.ndim:
+                message = f"{nodes[id].name} gives {aval}, not one number to train on."
+                self._add(id, Finding(message, "Set reduction to mean.", severity="warning"))
         if chosen in losses:
             return chosen
         if chosen is not None:

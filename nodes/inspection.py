@@ -26,6 +26,8 @@ class Habit:
     minimum: float | None = None
     maximum: float | None = None
     axes: tuple[int, ...] = ()
+    sizes: bool = False
+    """Whether it is a size for each axis, or one for all, where no hint says so."""
 
 
 HABITS: dict[str, Habit] = {
@@ -33,11 +35,12 @@ HABITS: dict[str, Habit] = {
     "num_features": Habit(minimum=1, axes=(1,)),
     "normalized_shape": Habit(minimum=1, axes=(-1,)),
     "out_channels": Habit(start=32, minimum=1),
-    "kernel_size": Habit(start=3, minimum=1),
+    "kernel_size": Habit(start=3, minimum=1, sizes=True),
+    "depth": Habit(start=10, minimum=1),
     "vocab_size": Habit(start=1000, minimum=1),
     "embedding_size": Habit(start=32, minimum=1),
-    "stride": Habit(minimum=1),
-    "dilation": Habit(minimum=1),
+    "stride": Habit(minimum=1, sizes=True),
+    "dilation": Habit(minimum=1, sizes=True),
     "group": Habit(minimum=1),
     "eps": Habit(minimum=0),
     "momentum": Habit(minimum=0, maximum=1),
@@ -50,7 +53,7 @@ HABITS: dict[str, Habit] = {
     "dims": Habit(start=[1], minimum=1),
     "begin": Habit(start=[0]),
     "end": Habit(start=[1]),
-    "padding": Habit(start=[0, 0], minimum=0),
+    "padding": Habit(start=[0, 0], minimum=0, sizes=True),
     "dtype": Habit(start="float32"),
 }
 DTYPE_NAMES = tuple(dtype.numpy.name for dtype in DTYPES)
@@ -127,7 +130,9 @@ def _param_spec(
     default = _plain_default(habit.start if needed else parameter.default)
     if parameter.name == "dtype":
         hint = DType if needed or default is not None else DType | None
-    kind, choices, optional = _kind(hint, default, words[0])
+    if hint is Any and habit.sizes:
+        hint = int | tuple[int, ...]
+    kind, choices, optional = _kind(hint, default, words)
     if kind is None or (not needed and not _drawable(default)):
         return None
     return ParamSpec(
@@ -157,13 +162,13 @@ def _drawable(value: object) -> bool:
 
 
 def _kind(
-    hint: object, default: object, words: str
+    hint: object, default: object, words: tuple[str, str]
 ) -> tuple[ParamKind | None, tuple[str, ...], bool]:
     """Kind, choices, and whether None is allowed, of a parameter's type hint."""
     members = _members(hint)
     optional = type(None) in members
     rest = [member for member in members if member is not type(None)]
-    choices = _choices(rest, words)
+    choices = _choices(rest, default, words)
     if choices:
         return "choice", choices, optional
     if DType in rest:
@@ -187,15 +192,19 @@ def _members(hint: object) -> list[Any]:
     return [hint]
 
 
-def _choices(members: Sequence[object], words: str) -> tuple[str, ...]:
-    """The choices of a literal hint, or of a docstring's type such as `{"same", "valid"}`."""
+def _choices(members: Sequence[object], default: object, words: tuple[str, str]) -> tuple[str, ...]:
+    """The choices of a literal hint, or those that a docstring quotes: {"a", "b"}, ``"a"``."""
     found: list[str] = []
     for member in members:
         if get_origin(member) is Literal:
             found += [value for value in get_args(member) if isinstance(value, str)]
-    if not found and str in members and (listed := re.search(r"\{([^}]*)\}", words)):
-        found = re.findall(r"[\"']([^\"']*)[\"']", listed.group(1))
-    return tuple(found)
+    if not found and str in members:
+        listed = re.search(r"\{([^}]*)\}", words[0])
+        if listed:
+            found = re.findall(r"[\"']([^\"']*)[\"']", listed.group(1))
+        elif default in (quoted := re.findall(r"``[\"']([^\"'`]*)[\"']``", words[1])):
+            found = quoted
+    return tuple(dict.fromkeys(found))
 
 
 def _is_ints(hint: object) -> bool:

@@ -27,9 +27,14 @@ UNDRAWN = frozenset({"gradient", "optimizer", "random"})
 
 
 def library() -> Mapping[str, NodeSpec]:
-    """Every kind of node by type, in the palette's order: data, Cells, ops, losses."""
+    """Every kind of node by type, in the palette's order: data, Cells, ops, losses.
+
+    A loss that is both a Cell and an op is the Cell.
+    """
     cells = [spec for spec in map(_cell_spec, _cells()) if spec is not None]
     found = [SCALE, *(spec for spec in map(_op_spec, OPS.values()) if spec is not None)]
+    losses = {spec.title for spec in cells if spec.kind == "loss"}
+    found = [spec for spec in found if spec.kind != "loss" or spec.title not in losses]
     made = [*cells, *sorted(found, key=lambda spec: spec.title.lower())]
     order = [*DATA_NODES, *(s for s in made if s.kind != "loss")]
     order += [spec for spec in made if spec.kind == "loss"]

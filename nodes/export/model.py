@@ -134,7 +134,7 @@ def _step(document: Document, inference: Inference, id: str) -> Step:
 
 def _name(document: Document, model: Model) -> None:
     """Choose the names of arguments, attributes and variables."""
-    attributes = Names(dir(Cell))
+    attributes = Names([*dir(Cell), *Cell.__annotations__, "bprop"])
     for step in [*model.constants, *model.steps]:
         if step.spec.kind != "op":
             model.attributes[step.item.id] = attributes.give(step.item.name)
@@ -157,7 +157,8 @@ def _name(document: Document, model: Model) -> None:
         following = model.steps[index + 1].item.id if index + 1 < len(model.steps) else ""
         if told or not readers:
             model.results.append(step.out)
-            model.variables[step.out] = names.give(told or _result_name(step))
+            named = told if told not in ("input", "inputs", "x") else "output"
+            model.variables[step.out] = names.give(named or _result_name(step))
         elif readers == [following]:
             model.variables[step.out] = chain
         else:

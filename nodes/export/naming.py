@@ -1,5 +1,6 @@
 """Names for generated code: identifiers from what the user calls things, no two alike."""
 
+import builtins
 import keyword
 import re
 import unicodedata
@@ -23,13 +24,13 @@ class Names:
 
 
 def identifier(label: str) -> str:
-    """A snake-case identifier from a label: `2nd Conv` is `n2nd_conv`, `class` is `class_`."""
+    """A snake-case identifier from a label: `2nd Conv` is `n2nd_conv`, `input` is `input_`."""
     words = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", label)).strip("_")
     name = words if words.islower() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
     name = name or "node"
     if not name.isidentifier():
         name = f"n{name}"
-    if keyword.iskeyword(name) or keyword.issoftkeyword(name):
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name) or hasattr(builtins, name):
         name = f"{name}_"
     return name
 

@@ -132,7 +132,7 @@ class _Writer:
             lines.append("from pathlib import Path")
         if lines[-1]:
             lines.append("")
-        lines += ["import numpy as np", "", "import cellwire as cw"]
+        lines += ["import cellwire as cw", "import numpy as np"]
         names = [name for name in ("nn", "ops") if name == "nn" or self._uses_ops()]
         lines.append(f"from cellwire import {', '.join(names)}")
         if self.has_weights:
@@ -265,7 +265,9 @@ class _Writer:
         lines.append("    model = load_model()")
         for loader in self.loaders:
             lines.append(f"    {', '.join(loader.gives(model))} = {loader.function}()")
-        results = ", ".join(model.variables[port] for port in model.results)
+        read = {(e.source, e.output) for step in model.losses for _, e in step.inputs if e}
+        wanted = [p for p in model.results if p in read or not model.losses]
+        results = ", ".join(model.variables[p] if p in wanted else "_" for p in model.results)
         if self._batched():
             lines.append(f"    {results} = predict(model, {model.variables[model.arguments[0]]})")
         else:
