@@ -11,6 +11,7 @@ from ..compiler.graph_op import GraphOp
 from ..compiler.plan import Plan, compile_graph
 from ..compiler.trace import TracedCall, trace
 from ..parameter import Parameter
+from ..random import RandomKey
 from ..tensor import Tensor, from_numpy
 from .units import Clock
 
@@ -37,7 +38,14 @@ class Compiled:
         return list(self._recorded(*self._arguments(inputs, clock)))
 
     def _arguments(self, inputs: Sequence[Tensor], clock: Clock) -> list[Tensor]:
-        return [*inputs, *self.call.captured]
+        return [*inputs, *self.call.captured_now()]
+
+
+def _with_clock(tensor: Tensor, clock: Clock) -> Tensor:
+    """Give a random key its value in this step, in the stream of the node that drew it."""
+    if not isinstance(tensor, RandomKey):
+        return tensor
+    return tensor.at(clock.stream(tensor.origin.node if tensor.origin else ""))
 
 
 def compile_call(

@@ -217,6 +217,7 @@ class Execution:
                 "loss that is one floating-point number, so reduce it with a mean or a sum",
                 [node.id],
             )
+        self._forward.materialise(self.graph.ancestors([node.id]))
         self._backward = Backward(
             self.graph, source, self.training, self.breakpoints, self.wires, self.clock
         )
