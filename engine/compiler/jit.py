@@ -20,6 +20,7 @@ import numpy as np
 
 from ..ops import registry
 from ..parameter import Parameter
+from ..random import drawn
 from ..shape import Aval
 from ..tensor import Tensor, wrap
 from .graph import Graph
@@ -185,7 +186,7 @@ class Jitted:
 
     def _run(self, path: Specialisation, leaves: list[Any]) -> tuple[bool, Any]:
         """Run one path; not done if a branch would go another way on these values."""
-        tensors = [*_arguments(leaves, path.promoted), *path.call.captured]
+        tensors = [*_arguments(leaves, path.promoted), *path.call.captured_now()]
         count, outcomes = path.call.results, len(path.outcomes)
         if registry.records:
             if path.recorded is None:

@@ -18,7 +18,7 @@ from ...kernels.runtime import Bound, Program, Slot, Step, build_entry
 from .debug import show
 from .fuse import Fuser, Fusion, Group
 from .gemm import lower_gemm
-from .graph import Graph, Node, Value, run_node
+from .graph import Graph, Node, Value, run_node, verify
 from .lower import lower_epilogue, lower_space, replaces
 from .memory import Lifetime, place
 from .report import HostStep, KernelReport, Report
@@ -195,6 +195,7 @@ def compile_graph(
     show("graph", graph)
     whole = Graph(graph.inputs, graph.nodes, (*graph.outputs, *taps), graph.constants)
     simple = simplify(whole)
+    verify(simple, infer=False)
     show("simplified", simple)
     tapped = dict(zip(taps, simple.outputs[count:], strict=True))
     fuser = Fuser(simple, apart=tapped.values())

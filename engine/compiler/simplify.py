@@ -32,12 +32,12 @@ def expand(graph: Graph) -> Graph:
     builder.count_from(1 + max((v.index for v in all_values(graph)), default=0))
     moved: dict[Value, Value] = {}
     for node in graph.nodes:
-        inputs = tuple(moved.get(v, v) for v in node.inputs)
+        inputs = tuple(_resolve(moved, v) for v in node.inputs)
         _expand_node(builder, node, inputs, moved)
     if builder.captured:
         names = ", ".join(str(t) for t, _ in builder.captured.values())
         raise ValueError(f"a composite op read a tensor from outside its arguments: {names}")
-    outputs = tuple(moved.get(v, v) for v in graph.outputs)
+    outputs = tuple(_resolve(moved, v) for v in graph.outputs)
     return Graph(graph.inputs, tuple(builder.nodes), outputs, builder.constants)
 
 
@@ -66,7 +66,7 @@ def _expand_node(
     for made in inner:
         outputs = tuple(Value(v.index, v.aval, node.origin) for v in made.outputs)
         moved.update(zip(made.outputs, outputs, strict=True))
-        made_inputs = tuple(moved.get(v, v) for v in made.inputs)
+        made_inputs = tuple(_resolve(moved, v) for v in made.inputs)
         relocated = Node(made.op, made_inputs, outputs, made.attrs, node.origin)
         _expand_node(builder, relocated, made_inputs, moved)
     for old, new in zip(node.outputs, values, strict=True):
@@ -103,7 +103,7 @@ def rewrite(graph: Graph) -> Graph:
     return Graph(
         graph.inputs,
         tuple(walk.nodes),
-        tuple(walk.moved.get(v, v) for v in graph.outputs),
+        tuple(_resolve(walk.moved, v) for v in graph.outputs),
         walk.constants,
     )
 
@@ -121,7 +121,7 @@ class Rewriter:
 
     def visit(self, node: Node) -> None:
         """Keep, replace or drop one node."""
-        inputs = tuple(self.moved.get(v, v) for v in node.inputs)
+        inputs = tuple(_resolve(self.moved, v) for v in node.inputs)
         node = Node(node.op, inputs, node.outputs, node.attrs, node.origin)
         if self._fold(node):
             return

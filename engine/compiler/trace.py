@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import origin as origins
-from ..dtype import DType, dtype_of
+from .. import random
+from .. import random as streams
+from ..dtype import DType, dtype_of, int64
 from ..ops import registry
 from ..ops.cast import cast_to
 from ..ops.registry import Op
@@ -126,6 +128,49 @@ class Traced(Tensor):
         return id(self)
 
 
+class RandomKey(Tensor):
+    """An input that each call of a plan fills anew from the current random stream.
+
+    ``data`` is the key of the call to come; ``take`` hands it out, and the next one follows.
+    """
+
+    __slots__ = ("_drawn",)
+
+    def __init__(self) -> None:
+        self._drawn: Tensor | None = None
+
+    @property
+    def aval(self) -> Aval:
+        """Two integers."""
+        return Aval((2,), int64)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Two integers."""
+        return (2,)
+
+    @property
+    def dtype(self) -> DType:
+        """Two integers."""
+        return int64
+
+    def _key(self) -> Tensor:
+        if self._drawn is None:
+            self._drawn = streams.state().next_key()
+        return self._drawn
+
+    @property
+    def data(self) -> np.ndarray:
+        """The key of the call to come."""
+        return self._key().data
+
+    def take(self) -> Tensor:
+        """Return the key of this call; afterwards there is a new one."""
+        key = self._key()
+        self._drawn = None
+        return key
+
+
 @dataclass(frozen=True, slots=True)
 class OutcomeGuard:
     """A Python branch on a value: the trace holds only while the value gives this outcome."""
@@ -184,6 +229,10 @@ class Trace:
         self.constants[value] = array
         self.known[value] = array
         return Traced(self, value)
+
+    def random_key(self) -> Traced:
+        """Add an input that each call fills with a new random key."""
+        return Traced(self, self.value_of(RandomKey()))
 
     def value_of(self, tensor: Tensor) -> Value:
         """Return the SSA value of a tensor, which becomes an input when it is from outside."""
@@ -292,11 +341,14 @@ def tracing(record: Trace) -> Iterator[Trace]:
     """Make ``record`` the one that ops emit into while the body runs; outer records sleep."""
     outer = registry.records[:]
     registry.records.clear()
+    keys = random.state().save()
     try:
         with registry.tracing(record):
             yield record
     finally:
         registry.records[:] = outer
+        # Keys are drawn when what was traced runs, not while it is traced.
+        random.state().restore(keys)
         record.frozen = True
 
 
@@ -310,6 +362,10 @@ class TracedCall:
     results: int
     writes: tuple[Tensor, ...]
     guards: tuple[OutcomeGuard, ...]
+
+    def captured_now(self) -> list[Tensor]:
+        """Return the captured tensors for one call, random keys drawn."""
+        return [t.take() if t.__class__ is RandomKey else t for t in self.captured]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def is_tensor(value: object) -> bool:

@@ -1,0 +1,1 @@
+"""Measurements against PyTorch and JAX, in one run each."""
