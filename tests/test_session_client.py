@@ -11,6 +11,10 @@ from typing import TypeVar
 import pytest
 from cellwire.app.session import messages as m
 from cellwire.app.session.client import Client, describe_exit
+from cellwire.nodes import changes as c
+from cellwire.nodes import items
+from cellwire.nodes.examples import digits_mlp
+from cellwire.nodes.files import dumps
 
 E = TypeVar("E")
 SECONDS = 30  # how long a test waits before it calls something lost
@@ -148,6 +152,45 @@ def test_a_client_may_be_closed_by_the_event_that_it_tells() -> None:
         if thread.name.startswith("session"):
             thread.join(SECONDS)
     assert [type(event) for event in told] == [m.Ready]
+
+
+def test_a_session_killed_in_its_work_comes_back_with_the_drawing() -> None:
+    document = digits_mlp()
+    training = items.Training(epochs=100_000)
+    document.apply(c.SetTraining(training))
+    text = dumps(document)
+    events = Events()
+    with Client(events) as client:
+        client.send(m.LoadDocument(text))
+        client.send(m.Train())
+        events.wait(m.TrainingProgress)
+        assert client.pid is not None
+        os.kill(client.pid, signal.SIGKILL)
+        assert events.wait(m.SessionLost).exit_code == -signal.SIGKILL
+        assert dumps(document) == text
+        client.restart()
+        client.send(m.LoadDocument(text))
+        assert events.wait(m.DocumentLoaded).problems == ()
+        client.send(m.Run())
+        assert events.wait(m.RunFinished).loss
+
+
+def test_a_training_is_paused_and_stopped_between_its_steps() -> None:
+    document = digits_mlp()
+    document.apply(c.SetTraining(items.Training(epochs=100_000)))
+    events = Events()
+    with Client(events) as client:
+        client.send(m.LoadDocument(dumps(document)))
+        client.send(m.Train())
+        events.wait(m.TrainingProgress)
+        client.send(m.PauseTraining())
+        step = events.wait(m.TrainingPaused).step
+        client.send(m.ResumeTraining())
+        events.wait(m.TrainingProgress)
+        client.send(m.StopTraining())
+        finished = events.wait(m.TrainingFinished)
+        assert finished.stopped
+        assert finished.step > step
 
 
 def test_the_session_ends_when_its_editor_is_gone() -> None:

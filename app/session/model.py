@@ -54,14 +54,15 @@ class Model:
         return None if self.path is None else self.path.parent
 
     def load(self, command: m.LoadDocument) -> bool:
-        """Take a document; whether it is of another file, and so has fresh weights.
+        """Take a document; whether it is another one than before, and so has fresh weights.
 
-        The document of the same file, sent anew, keeps the weights of its nodes. DocumentError
-        leaves the document that is here.
+        A document of the same file that shares nodes with the one before is that one sent anew,
+        and its nodes keep their weights. DocumentError leaves the document that is here.
         """
         path = Path(command.path) if command.path else None
-        self.document = loads(command.text, path.name if path else "The document")
-        other = path is None or path != self.path
+        document = loads(command.text, path.name if path else "The document")
+        other = path != self.path or not self.document.nodes.keys() & document.nodes.keys()
+        self.document = document
         self.path = path
         self.revision = command.revision
         if other:

@@ -1,4 +1,4 @@
-"""A session in this process: loads a drawing, runs and steps it, stops on wires, shows tensors."""
+"""A session in this process: runs, steps, stops, shows, compiles, trains, exports a drawing."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ from cellwire.nodes import items
 from cellwire.nodes.document import Document
 from cellwire.nodes.examples import digits_mlp
 from cellwire.nodes.files import dumps
+from safetensors.numpy import load_file, save_file
 
 E = TypeVar("E", bound=m.Event)
 
@@ -26,7 +27,11 @@ class Talk:
         self.session = Session(self.said.append)
         self.document = document
         self.request = 0
-        self.ask(m.LoadDocument(dumps(document)))
+        self.load()
+
+    def load(self, path: str = "") -> m.Event:
+        """Send the whole document."""
+        return self.ask(m.LoadDocument(dumps(self.document), path))
 
     def ask(self, command: m.AnyCommand, *, work: bool = True) -> m.Event:
         """Send a command, work until the session rests, and return the command's answer."""
@@ -72,7 +77,7 @@ def talk() -> Talk:
 
 def test_a_document_is_taken_with_its_size() -> None:
     talk = Talk(digits_mlp())
-    loaded = talk.ask(m.LoadDocument(dumps(talk.document)))
+    loaded = talk.load()
     assert isinstance(loaded, m.DocumentLoaded)
     assert loaded.nodes == len(talk.document.nodes)
     assert loaded.parameters == 64 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10
@@ -268,8 +273,243 @@ def test_a_document_is_loaded_beside_its_data(tmp_path: Path) -> None:
     node = items.NodeItem(id="d", type="data.npz", name="data", params={"path": "rows.npz"})
     document.apply(c.AddNode(node))
     talk = Talk(document)
-    loaded = talk.ask(m.LoadDocument(dumps(document), str(tmp_path / "model.cellwire")))
+    loaded = talk.load(str(tmp_path / "model.cellwire"))
     assert isinstance(loaded, m.DocumentLoaded)
     assert loaded.problems == ()
     talk.ask(m.Run())
     assert talk.only(m.NodeFinished).avals["inputs"] == "8×3 f32"
+
+
+def trained(document: Document, **settings: object) -> Document:
+    """The document with a short training."""
+    values: dict = {"optimizer": "Adam", "learning_rate": 0.002, "epochs": 2, "batch_size": 128}
+    document.apply(c.SetTraining(items.Training(**values | settings)))
+    return document
+
+
+def weights_of(talk: Talk, folder: Path) -> dict[str, np.ndarray]:
+    """The session's weights."""
+    talk.ask(m.SaveWeights(str(folder / "now.safetensors")))
+    return load_file(folder / "now.safetensors")
+
+
+def test_a_training_tells_its_progress_its_epochs_and_its_end() -> None:
+    talk = Talk(trained(digits_mlp()))
+    talk.ask(m.Train())
+    epochs = talk.all(m.EpochFinished)
+    assert [event.epoch for event in epochs] == [1, 2]
+    assert epochs[1].loss < epochs[0].loss
+    end = talk.only(m.TrainingFinished)
+    assert (end.step, end.epoch, end.stopped) == (24, 2, False)
+    assert end.held_out_accuracy == epochs[1].held_out_accuracy
+    losses = [pair for event in talk.all(m.TrainingProgress) for pair in event.losses]
+    assert [step for step, _ in losses] == list(range(1, 25))
+    assert [event.state for event in talk.all(m.StateChanged)][-2:] == ["training", "ready"]
+    assert talk.all(m.UpdateRatios)
+
+
+def test_two_trainings_with_one_seed_are_the_same_and_another_seed_differs(tmp_path: Path) -> None:
+    talk = Talk(trained(digits_mlp(), epochs=1))
+    found = []
+    for seed in (0, 0, 1):
+        trained(talk.document, epochs=1, seed=seed)
+        talk.load()
+        talk.ask(m.Train(steps=3))
+        found.append(weights_of(talk, tmp_path))
+    first, second, third = found
+    assert all(np.array_equal(first[key], second[key]) for key in first)
+    assert not all(np.array_equal(first[key], third[key]) for key in first)
+
+
+def test_a_training_goes_on_in_another_session_bit_for_bit(tmp_path: Path) -> None:
+    document = trained(digits_mlp())
+    whole, part = str(tmp_path / "whole.safetensors"), str(tmp_path / "part.safetensors")
+    Talk(document).ask(m.Train(save=whole))
+    Talk(document).ask(m.Train(save=part, steps=7))
+    other = Talk(document)
+    other.ask(m.ResumeTraining(part, save=part))
+    assert other.only(m.TrainingFinished).step == 24
+    assert Path(whole).read_bytes() == Path(part).read_bytes()
+
+
+def test_a_training_pauses_between_steps_and_goes_on() -> None:
+    talk = Talk(trained(digits_mlp()))
+    talk.ask(m.Train(), work=False)
+    assert talk.session.work()
+    talk.ask(m.PauseTraining())
+    paused = talk.only(m.TrainingPaused)
+    assert (paused.reason, paused.step) == ("user", 1)
+    assert talk.only(m.StateChanged).state == "training paused"
+    talk.ask(m.ResumeTraining())
+    assert talk.only(m.TrainingFinished).step == 24
+
+
+def test_a_run_is_refused_while_a_training_goes_on() -> None:
+    talk = Talk(trained(digits_mlp()))
+    talk.ask(m.Train(), work=False)
+    failed = talk.ask(m.Run(), work=False)
+    assert isinstance(failed, m.CommandFailed)
+    assert failed.fix
+    talk.ask(m.StopTraining())
+    assert talk.only(m.TrainingFinished).stopped
+
+
+def test_a_loss_that_is_no_number_pauses_with_the_node_that_began_it() -> None:
+    document = trained(digits_mlp())
+    talk = Talk(document)
+    talk.change(c.SetParameters(talk.id("scale"), {"factor": 1e38}))
+    talk.ask(m.Train())
+    paused = talk.only(m.TrainingPaused)
+    assert paused.reason == "nan"
+    assert paused.node == talk.id("scale")
+    assert paused.fix
+
+
+def test_a_breakpoint_stops_a_training_step_where_its_tensors_can_be_seen() -> None:
+    talk = Talk(trained(digits_mlp()))
+    edge = talk.edge("dense1->relu1")
+    talk.ask(m.SetBreakpoints((Breakpoint(edge, "hit == 2"),)))
+    talk.ask(m.Train())
+    assert talk.only(m.Paused).edge == edge
+    assert talk.only(m.TrainingPaused).reason == "breakpoint"
+    result = talk.ask(m.Inspect(edge))
+    assert isinstance(result, m.InspectionResult)
+    assert result.stats.shape == (128, 128)
+    talk.ask(m.SetBreakpoints(()))
+    talk.ask(m.ResumeTraining())
+    assert talk.only(m.TrainingFinished).step == 24
+
+
+def test_an_edit_while_training_is_taken_up_at_the_next_step() -> None:
+    talk = Talk(trained(digits_mlp()))
+    talk.ask(m.Train(), work=False)
+    for _ in range(3):
+        talk.session.work()
+    change = c.RenameNode(talk.id("relu1"), "first")
+    talk.document.apply(change)
+    talk.ask(m.Patch(change))
+    assert talk.only(m.TrainingFinished).step == 24
+
+
+def test_an_edit_that_breaks_a_training_pauses_it() -> None:
+    talk = Talk(trained(digits_mlp()))
+    talk.ask(m.Train(), work=False)
+    talk.session.work()
+    edge = talk.edge("dense1->relu1")
+    talk.change(c.Disconnect(edge.node, edge.port))
+    paused = talk.only(m.TrainingPaused)
+    assert paused.reason == "error"
+    assert paused.fix
+
+
+def test_watched_wires_have_a_history_over_training_steps() -> None:
+    talk = Talk(trained(digits_mlp()))
+    edge = talk.edge("head->loss")
+    talk.change(c.SetWatch(items.Watch(target=edge.node, input=edge.port)))
+    gradient = items.Watch(target=edge.node, input=edge.port, direction="gradient")
+    talk.change(c.SetWatch(gradient))
+    talk.ask(m.Train())
+    told = talk.all(m.EdgeValue)
+    assert {event.direction for event in told} == {"forward", "gradient"}
+    assert all(event.edge == edge and event.step > 0 for event in told)
+
+
+def test_overfitting_one_batch_leaves_the_weights_alone(tmp_path: Path) -> None:
+    talk = Talk(trained(digits_mlp()))
+    before = weights_of(talk, tmp_path)
+    talk.ask(m.OverfitOneBatch(60))
+    result = talk.only(m.OverfitFinished)
+    assert result.passed
+    assert result.last_loss < result.first_loss
+    after = weights_of(talk, tmp_path)
+    assert all(np.array_equal(before[key], after[key]) for key in before)
+    assert talk.all(m.StateChanged)[-1].state == "ready"
+
+
+def test_weights_beside_a_document_come_with_it(tmp_path: Path) -> None:
+    document = trained(digits_mlp())
+    path = str(tmp_path / "model.cellwire")
+    talk = Talk(document)
+    talk.ask(m.Train(save=str(tmp_path / "model.safetensors")))
+    talk.ask(m.Run())
+    loss = talk.only(m.RunFinished).loss
+    other = Talk(document)
+    other.load(path)
+    other.ask(m.Run())
+    assert other.only(m.RunFinished).loss == loss
+
+
+def test_weights_of_another_graph_are_refused(talk: Talk, tmp_path: Path) -> None:
+    np_file = tmp_path / "other.safetensors"
+    save_file({"x": np.ones(3, np.float32)}, np_file)
+    failed = talk.ask(m.LoadWeights(str(np_file)))
+    assert isinstance(failed, m.CommandFailed)
+    assert "another graph" in failed.message
+    failed = talk.ask(m.LoadWeights(str(tmp_path / "none.safetensors")))
+    assert isinstance(failed, m.CommandFailed)
+
+
+def group(talk: Talk, *names: str) -> str:
+    """Make a group of these nodes."""
+    made = items.Group(id="g", name="block", nodes=tuple(map(talk.id, names)))
+    talk.change(c.AddGroup(made))
+    return made.id
+
+
+def test_a_group_compiles_reports_and_runs(talk: Talk) -> None:
+    talk.ask(m.Run())
+    loss = talk.only(m.RunFinished).loss
+    id = group(talk, "dense1", "relu1", "dense2", "relu2")
+    report = talk.ask(m.CompileGroup(id))
+    assert isinstance(report, m.GroupReport)
+    assert len(report.nodes) == 4
+    assert report.kernels
+    assert report.parity < 1e-5
+    assert [event.state for event in talk.all(m.GroupChanged)] == ["compiling", "compiled"]
+    talk.ask(m.Run())
+    assert id in [event.node for event in talk.all(m.NodeFinished)]
+    assert talk.only(m.RunFinished).loss == pytest.approx(loss, rel=1e-5)
+
+
+def test_a_breakpoint_inside_a_compiled_group_still_stops(talk: Talk) -> None:
+    id = group(talk, "dense1", "relu1", "dense2")
+    talk.ask(m.CompileGroup(id))
+    edge = talk.edge("relu1->dense2")
+    talk.ask(m.SetBreakpoints((Breakpoint(edge),)))
+    talk.ask(m.Run())
+    assert talk.only(m.Paused).edge == edge
+    talk.ask(m.Continue())
+    assert talk.only(m.RunFinished)
+
+
+def test_a_change_inside_a_group_makes_it_stale_and_one_outside_does_not(talk: Talk) -> None:
+    id = group(talk, "dense1", "relu1")
+    talk.ask(m.CompileGroup(id))
+    talk.change(c.RenameNode(talk.id("relu2"), "second"))
+    assert talk.all(m.GroupChanged) == []
+    talk.change(c.SetParameters(talk.id("dense1"), {"out_channels": 32}))
+    assert talk.only(m.GroupChanged).state == "stale"
+    talk.ask(m.Run())
+    assert talk.only(m.GroupChanged).state == "compiled"
+    talk.ask(m.DiscardGroup(id))
+    assert talk.only(m.GroupChanged).state == "eager"
+    talk.ask(m.Run())
+    assert id not in [event.node for event in talk.all(m.NodeFinished)]
+
+
+def test_a_group_that_a_path_leaves_is_refused(talk: Talk) -> None:
+    id = group(talk, "dense1", "dense2")
+    failed = talk.ask(m.CompileGroup(id))
+    assert isinstance(failed, m.CommandFailed)
+    assert "relu1" in failed.message + failed.fix
+
+
+def test_an_export_names_its_files_and_keeps_the_drawings_weights(tmp_path: Path) -> None:
+    talk = Talk(digits_mlp())
+    talk.load(str(tmp_path / "model.cellwire"))
+    exported = talk.ask(m.Export(str(tmp_path / "net.py")))
+    assert isinstance(exported, m.Exported)
+    assert {Path(file).name for file in exported.files} == {"net.py", "net.safetensors"}
+    failed = talk.ask(m.Export(str(tmp_path / "model.py")))
+    assert isinstance(failed, m.CommandFailed)
+    assert "weights" in failed.message
