@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from .. import origin as origins
-from .. import random
 from .. import random as streams
 from ..dtype import DType, dtype_of, int64
 from ..ops import registry
@@ -132,12 +131,14 @@ class RandomKey(Tensor):
     """An input that each call of a plan fills anew from the current random stream.
 
     ``data`` is the key of the call to come; ``take`` hands it out, and the next one follows.
+    ``origin`` says which drawn node asked for it, so that an executor can give each its own.
     """
 
-    __slots__ = ("_drawn",)
+    __slots__ = ("_drawn", "origin")
 
     def __init__(self) -> None:
         self._drawn: Tensor | None = None
+        self.origin = origins.current()
 
     @property
     def aval(self) -> Aval:
@@ -341,14 +342,11 @@ def tracing(record: Trace) -> Iterator[Trace]:
     """Make ``record`` the one that ops emit into while the body runs; outer records sleep."""
     outer = registry.records[:]
     registry.records.clear()
-    keys = random.state().save()
     try:
         with registry.tracing(record):
             yield record
     finally:
         registry.records[:] = outer
-        # Keys are drawn when what was traced runs, not while it is traced.
-        random.state().restore(keys)
         record.frozen = True
 
 

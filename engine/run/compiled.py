@@ -9,11 +9,11 @@ import numpy as np
 
 from ..compiler.graph_op import GraphOp
 from ..compiler.plan import Plan, compile_graph
-from ..compiler.trace import TracedCall, trace
+from ..compiler.trace import RandomKey, TracedCall, trace
 from ..parameter import Parameter
-from ..random import RandomKey
+from ..random import RandomState
 from ..tensor import Tensor, from_numpy
-from .units import Clock
+from .units import Clock, node_id
 
 PLANS = 8  # how many shapes keep their plans
 
@@ -38,14 +38,17 @@ class Compiled:
         return list(self._recorded(*self._arguments(inputs, clock)))
 
     def _arguments(self, inputs: Sequence[Tensor], clock: Clock) -> list[Tensor]:
-        return [*inputs, *self.call.captured_now()]
-
-
-def _with_clock(tensor: Tensor, clock: Clock) -> Tensor:
-    """Give a random key its value in this step, in the stream of the node that drew it."""
-    if not isinstance(tensor, RandomKey):
-        return tensor
-    return tensor.at(clock.stream(tensor.origin.node if tensor.origin else ""))
+        """Inputs, then what was captured; random keys come from the streams of their nodes."""
+        streams: dict[str, RandomState] = {}
+        arguments = list(inputs)
+        for tensor in self.call.captured:
+            if isinstance(tensor, RandomKey):
+                node = node_id(tensor.origin) if tensor.origin else ""
+                stream = streams.setdefault(node, clock.stream(node))
+                arguments.append(stream.next_key())
+            else:
+                arguments.append(tensor)
+        return arguments
 
 
 def compile_call(
