@@ -20,7 +20,6 @@ import numpy as np
 
 from ..ops import registry
 from ..parameter import Parameter
-from ..random import drawn
 from ..shape import Aval
 from ..tensor import Tensor, wrap
 from .graph import Graph

@@ -181,7 +181,7 @@ class Tracer(Protocol):
         ...
 
     def random_key(self) -> Tensor:
-        """Return a traced Int64 tensor ``[2]``, filled with ``random.next_key()`` in each call."""
+        """Return a traced Int64 tensor ``[2]`` that each call fills with a new random key."""
         ...
 
 
