@@ -1,0 +1,210 @@
+"""Activations as Cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .. import ops
+from ..tensor import Tensor
+from .cell import Cell
+
+
+class ReLU(Cell):
+    """``max(x, 0)``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.relu(x)
+
+
+class LeakyReLU(Cell):
+    """``x`` where positive, else ``alpha * x``.
+
+    Parameters
+    ----------
+    alpha : float
+        The slope below zero.
+    x : Tensor
+        Any shape.
+    """
+
+    def __init__(self, alpha: float = 0.2) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.leaky_relu(x, self.alpha)
+
+
+class ELU(Cell):
+    """``x`` where positive, else ``alpha * (exp(x) - 1)``.
+
+    Parameters
+    ----------
+    alpha : float
+        What it tends to, negated, far below zero.
+    x : Tensor
+        Any shape.
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.elu(x, self.alpha)
+
+
+class GELU(Cell):
+    """``x`` times the normal distribution's function of ``x``.
+
+    Parameters
+    ----------
+    approximate : bool
+        Whether to use the approximation by ``tanh``.
+    x : Tensor
+        Any shape.
+
+    References
+    ----------
+    Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+    """
+
+    def __init__(self, approximate: bool = True) -> None:
+        super().__init__()
+        self.approximate = bool(approximate)
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.gelu(x, "tanh" if self.approximate else "none")
+
+
+class SiLU(Cell):
+    """``x * sigmoid(x)``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.silu(x)
+
+
+class Sigmoid(Cell):
+    """``1 / (1 + exp(-x))``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.sigmoid(x)
+
+
+class Tanh(Cell):
+    """The hyperbolic tangent.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.tanh(x)
+
+
+class Softplus(Cell):
+    """``log(1 + exp(x))``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.softplus(x)
+
+
+class Softmax(Cell):
+    """``exp(x)`` over its sum along an axis.
+
+    Parameters
+    ----------
+    axis : int
+        The axis along which the output sums to one.
+    x : Tensor
+        Any shape of at least one axis.
+    """
+
+    def __init__(self, axis: int = -1) -> None:
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.softmax(x, self.axis)
+
+
+class LogSoftmax(Cell):
+    """The logarithm of `Softmax`, computed without overflow.
+
+    Parameters
+    ----------
+    axis : int
+        The axis along which the exponentials sum to one.
+    x : Tensor
+        Any shape of at least one axis.
+    """
+
+    def __init__(self, axis: int = -1) -> None:
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return ops.log_softmax(x, self.axis)
+
+
+NAMED: dict[str, Callable[[], Cell]] = {
+    "relu": ReLU,
+    "leakyrelu": LeakyReLU,
+    "elu": ELU,
+    "gelu": GELU,
+    "silu": SiLU,
+    "sigmoid": Sigmoid,
+    "tanh": Tanh,
+    "softplus": Softplus,
+    "softmax": Softmax,
+    "logsoftmax": LogSoftmax,
+}
+
+
+def get_activation(name: str) -> Cell:
+    """Return a new activation of that name (`relu`, `gelu`, …).
+
+    Raises
+    ------
+    KeyError
+        If there is none.
+    """
+    if name.lower() not in NAMED:
+        raise KeyError(f"there is no activation {name!r}; use one of {', '.join(NAMED)}.")
+    return NAMED[name.lower()]()
