@@ -34,6 +34,8 @@ def cost_of(call: Callable[..., object], traced: TracedCall) -> Cost:
 def _flops(node: Node) -> int:
     outputs = sum(_size(output.aval) for output in node.outputs)
     match node.op.lowering:
+        case Host() if node.op.name == "conv2d":
+            return 2 * outputs * math.prod(_sizes(node.inputs[1].aval)[1:])
         case View() | Host():
             return 0
         case Gemm():

@@ -59,7 +59,7 @@ def _cells() -> list[type[Cell]]:
 def _cell_spec(cell: type[Cell]) -> NodeSpec | None:
     doc = read_doc(cell.__doc__)
     ports = _cell_ports(cell)
-    params = param_specs(cell, doc, skip=("self",))
+    params = param_specs(cell, doc, skip=("self", "auto_prefix"))
     if ports is None or params is None:
         return None
     loss = issubclass(cell, LossBase)
@@ -155,17 +155,17 @@ def arguments(params: tuple[ParamSpec, ...], values: Params) -> dict[str, object
 
 def summarize(spec: NodeSpec, params: Params) -> str:
     """A node's second line: title, sizes in and out, kernel, and what is not as usual."""
-    sizes = _sizes(spec, params)
-    parts = [f"{spec.title} {sizes}" if sizes else spec.title]
+    kernel = params.get("kernel_size")
+    parts = [part for part in (_sizes(spec, params), "" if kernel is None else _by(kernel)) if part]
     told = {"in_channels", "out_channels", "num_features", "normalized_shape", "kernel_size"}
     told |= {"vocab_size", "embedding_size", "has_bias", "weight_init", "bias_init"}
-    if (kernel := params.get("kernel_size")) is not None:
-        parts.append(_by(kernel))
+    if params.get("stride") == kernel:
+        told.add("stride")
     for param in spec.params:
         value = params.get(param.name)
         if param.name not in told and value is not None and value != param.default:
             parts.append(f"{param.name} {_words(value)}")
-    return " · ".join(parts[:4])
+    return f"{spec.title} {' · '.join(parts[:4])}".strip()
 
 
 def _sizes(spec: NodeSpec, params: Params) -> str:
