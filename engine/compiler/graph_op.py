@@ -82,6 +82,8 @@ class GraphOp:
 
     def _grad(self, ctx: GradContext) -> tuple[Tensor | None, ...]:
         derivative = self.derivative
+        if any(dout is not None for dout in ctx.douts[self.results :]):
+            return self._grad_again(derivative.forward, ctx)
         held = dict(zip(derivative.forward.inputs, ctx.inputs, strict=True))
         held.update(zip(derivative.forward.outputs, ctx.outputs, strict=True))
         needs = tuple(ctx.needs[i] for i in derivative.wrt)
@@ -95,6 +97,12 @@ class GraphOp:
             if needed:
                 grads[position] = next(found)
         return tuple(grads)
+
+    def _grad_again(self, graph: Graph, ctx: GradContext) -> tuple[Tensor | None, ...]:
+        """Derive with all of ``graph``'s outputs as results, computing them once more."""
+        again = GraphOp(graph, len(graph.outputs), self.name)
+        outputs = registry.apply(again.op, ctx.inputs, {})
+        return again._grad(GradContext(ctx.inputs, outputs, ctx.douts, {}, ctx.needs))
 
     def _backward_for(self, needs: tuple[bool, ...]) -> GraphOp:
         if needs not in self._backward:
@@ -133,10 +141,7 @@ class PlainGraphOp(GraphOp):
         )
 
     def _grad(self, ctx: GradContext) -> tuple[Tensor | None, ...]:
-        again = GraphOp(self.graph, self.results, self.name)
-        outputs = registry.apply(again.op, ctx.inputs, {})
-        whole = GradContext(ctx.inputs, outputs, ctx.douts, {}, ctx.needs)
-        return again._grad(whole)
+        return self._grad_again(self.graph, ctx)
 
 
 def _zeros(value: Value) -> Tensor:

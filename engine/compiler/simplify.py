@@ -112,12 +112,26 @@ class Rewriter:
     """State of one rewriting walk: what each value has become."""
 
     def __init__(self, graph: Graph) -> None:
-        self.constants = dict(graph.constants)
+        self.constants: dict[Value, np.ndarray] = {}
         self.nodes: list[Node] = []
         self.moved: dict[Value, Value] = {}
+        self.known: dict[object, Value] = {}
+        self.uniform: dict[Value, float | int | bool] = {}
         self.producer: dict[Value, Node] = {}
         self.seen: dict[object, Node] = {}
-        self.count = 1 + max((v.index for v in all_values(graph)), default=0)
+        for value, array in graph.constants.items():
+            self._keep_constant(value, array)
+
+    def _keep_constant(self, value: Value, array: np.ndarray) -> None:
+        """Add a constant, or let an equal one stand for it."""
+        key = (array.dtype.str, array.shape, array.tobytes())
+        twin = self.known.setdefault(key, value)
+        if twin is not value:
+            self.moved[value] = twin
+            return
+        self.constants[value] = array
+        if array.size and (array.size == 1 or (array == array.flat[0]).all()):
+            self.uniform[value] = array.flat[0].item()
 
     def visit(self, node: Node) -> None:
         """Keep, replace or drop one node."""
@@ -141,18 +155,29 @@ class Rewriter:
             self.producer[value] = node
 
     def _fold(self, node: Node) -> bool:
-        if isinstance(node.op.lowering, Host) or not all(v in self.constants for v in node.inputs):
+        lowering = node.op.lowering
+        if isinstance(lowering, Host) and (node.inputs or node.op.category == "random"):
             return False
+        filled = FILLS.get(node.op.name)
+        if node.op.name == "full":
+            self.uniform[node.outputs[0]] = node.attributes["fill_value"]  # pyright: ignore[reportArgumentType]
+        if filled is not None:
+            self.uniform[node.outputs[0]] = filled
+        elif isinstance(lowering, View) and node.inputs[0] in self.uniform:
+            self.uniform[node.outputs[0]] = self.uniform[node.inputs[0]]
         if sum(int(np.prod(v.aval.shape)) for v in node.outputs) > FOLD_ELEMENTS:
+            return False
+        if filled is not None:
+            aval = node.outputs[0].aval
+            shape = tuple(int(d) for d in aval.shape)
+            self._keep_constant(node.outputs[0], np.full(shape, filled, aval.dtype.numpy))
+            return True
+        if not all(v in self.constants for v in node.inputs):
             return False
         results = run_node(node, [self.constants[v] for v in node.inputs])
         for value, array in zip(node.outputs, results, strict=True):
-            self.constants[value] = np.ascontiguousarray(array).reshape(array.shape)
+            self._keep_constant(value, np.ascontiguousarray(array).reshape(array.shape))
         return True
-
-    def _scalar(self, value: Value) -> float | int | bool | None:
-        array = self.constants.get(value)
-        return array.item() if array is not None and array.size == 1 else None
 
     def _algebra(self, node: Node) -> Value | None:
         """Return the value that the node's only output equals, if there is one."""
@@ -162,7 +187,7 @@ class Rewriter:
         if rule is not None and len(node.inputs) == 2:
             for position in rule.positions:
                 kept = node.inputs[1 - position]
-                neutral = self._scalar(node.inputs[position])
+                neutral = self.uniform.get(node.inputs[position])
                 if neutral is None or kept.aval != node.outputs[0].aval:
                     continue
                 if rule.holds(neutral, kept.aval.dtype.is_float):
@@ -223,6 +248,7 @@ IDENTITIES = {
     "mul": Identity((0, 1), 1, None),
     "div": Identity((1,), 1, None),
 }
+FILLS = {"zeros_like": 0, "ones_like": 1}
 RESHAPES = ("reshape", "squeeze", "expand_dims", "flatten")
 SHAPE_ONLY = (*RESHAPES, "broadcast_to")
 TRANSPOSE_ATTR = "axes"

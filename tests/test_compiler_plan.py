@@ -1,0 +1,360 @@
+"""Plans: fused machine code gives what the interpreter gives, in few kernels."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cellwire.engine import ops
+from cellwire.engine.autograd import grad, value_and_grad
+from cellwire.engine.compiler.differentiate import differentiate
+from cellwire.engine.compiler.fuse import fuse
+from cellwire.engine.compiler.graph import interpret, verify
+from cellwire.engine.compiler.graph_op import GraphOp
+from cellwire.engine.compiler.memory import Lifetime, place
+from cellwire.engine.compiler.plan import compile_graph
+from cellwire.engine.compiler.simplify import simplify
+from cellwire.engine.compiler.trace import trace
+from cellwire.engine.dtype import dtype_of
+from cellwire.engine.origin import Origin, at
+from cellwire.engine.shape import Aval
+from cellwire.engine.tensor import Tensor
+
+F32 = np.float32
+rng = np.random.default_rng(7)
+
+
+def normal(*shape, dtype=F32):
+    return np.random.default_rng(sum(shape) + 1).normal(size=shape).astype(dtype)
+
+
+def traced(fn, *arrays):
+    return trace(fn, [Aval(a.shape, dtype_of(a.dtype)) for a in arrays])
+
+
+def check(fn, *arrays, rtol=2e-5, atol=2e-5, taps=()):
+    """Compile, compare with the interpreter, return the plan."""
+    call = traced(fn, *arrays)
+    arrays = [*arrays, *(t.data for t in call.captured)]
+    with np.errstate(all="ignore"):
+        expected = interpret(call.graph, arrays)
+    simple = simplify(call.graph)
+    verify(simple)
+    plan = compile_graph(call.graph, taps=taps)
+    for found, wanted in zip(plan(*arrays), expected, strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)
+    return plan
+
+
+def kernels(plan):
+    assert plan.report.host_steps == ()
+    return sum(kernel.calls for kernel in plan.report.kernels)
+
+
+# ---- what fuses ------------------------------------------------------------------------------
+
+
+def test_a_pointwise_chain_with_broadcasting_is_one_kernel():
+    plan = check(
+        lambda x, y, z: ops.tanh(x * y + z) - ops.exp(-ops.abs(x)),
+        normal(5, 7), normal(7), normal(5, 1),
+    )  # fmt: skip
+    assert kernels(plan) == 1
+
+
+def test_softmax_and_its_gradient_are_one_kernel():
+    x, dy = normal(6, 10), normal(6, 10)
+    assert kernels(check(lambda x: ops.softmax(x), x)) == 1
+    both = check(lambda x, dy: grad(lambda v: ops.sum(ops.softmax(v) * dy))(x), x, dy)
+    assert kernels(both) == 1
+
+
+def test_layer_norm_and_its_three_gradients_are_one_kernel():
+    x, g, b, dy = normal(6, 10), normal(10), normal(10), normal(6, 10)
+
+    def backward(x, g, b, dy):
+        def loss(x, g, b):
+            return ops.sum(ops.layer_norm(x, (10,), g, b) * dy)
+
+        return grad(loss, (0, 1, 2))(x, g, b)
+
+    assert kernels(check(lambda x, g, b: ops.layer_norm(x, (10,), g, b), x, g, b)) == 1
+    assert kernels(check(backward, x, g, b, dy, rtol=1e-4, atol=1e-5)) == 1
+
+
+def test_cross_entropy_is_one_kernel_and_with_its_gradient_two():
+    x, labels = normal(6, 10), np.arange(6, dtype=np.int32)
+    assert kernels(check(lambda x, y: ops.cross_entropy(x, y), x, labels)) == 1
+    both = check(lambda x, y: value_and_grad(lambda v: ops.cross_entropy(v, y))(x), x, labels)
+    assert kernels(both) == 2
+
+
+def test_a_dense_layer_takes_bias_activation_residual_and_norm_as_its_epilogue():
+    x, w, b, g = normal(9, 12), normal(12, 12), normal(12), normal(12)
+    plan = check(
+        lambda x, w, b, g: ops.layer_norm(ops.relu(ops.dense(x, w, b)) + x, (12,), g, b),
+        x, w, b, g, rtol=1e-4, atol=1e-4,
+    )  # fmt: skip
+    assert kernels(plan) == 1
+    assert plan.report.kernels[0].kind == "gemm"
+
+
+def test_batch_statistics_and_normalisation_are_one_kernel():
+    def fn(x, mean, variance, weight, bias):
+        return ops.batch_norm(x, mean, variance, weight, bias, training=True)
+
+    plan = check(fn, normal(4, 3, 5, 6), normal(3), np.abs(normal(3)), normal(3), normal(3))
+    assert kernels(plan) == 1
+
+
+def test_column_sums_run_in_one_pass():
+    plan = check(lambda x: (ops.sum(x, 0), ops.sum(x * x, 0)), normal(20, 33))
+    assert kernels(plan) == 1
+
+
+def test_equal_updates_of_tensors_of_other_sizes_share_one_kernel():
+    def step(*args):
+        half = len(args) // 2
+        return tuple(p - 0.1 * g for p, g in zip(args[:half], args[half:], strict=True))
+
+    plan = check(step, normal(3, 4), normal(7), normal(5, 5), normal(3, 4), normal(7), normal(5, 5))
+    assert len(plan.report.kernels) == 1
+    assert plan.report.kernels[0].calls == 3
+
+
+def test_groups_stay_convex():
+    def fn(x):
+        a = ops.exp(x)
+        b = ops.matmul(a, a)
+        return a + b + ops.sum(a * b)
+
+    fusion = fuse(simplify(traced(fn, normal(4, 4)).graph))
+    numbers = [group.number for group in fusion.groups]
+    assert len(set(numbers)) == len(numbers)
+    check(fn, normal(4, 4), rtol=1e-4)
+
+
+# ---- views and contractions ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: ops.transpose(x, (2, 0, 1)),
+        lambda x: ops.exp(ops.transpose(x, (1, 0, 2))) + 1.0,
+        lambda x: x[1:, ::2, -3:] * 2.0,
+        lambda x: ops.reshape(ops.transpose(x, (2, 1, 0)), (-1,)) * 3.0,
+        lambda x: ops.broadcast_to(ops.sum(x, 1, keepdims=True), x.shape) - x,
+        lambda x: ops.expand_dims(ops.sum(x, 2), 1) * ops.exp(x[:, :1, :4]),
+        lambda x: ops.softmax(ops.transpose(x, (0, 2, 1))),
+        lambda x: ops.softmax(x, 1),
+        lambda x: ops.softmax(ops.reshape(ops.exp(x), (6, -1))),
+        lambda x: (ops.reshape(x, (-1,)), ops.reshape(ops.exp(x), (-1,))),
+        lambda x: (x, x + 1.0, ops.sum(x)),
+    ],
+)
+def test_views_are_read_in_place_or_copied_right(fn):
+    check(fn, normal(3, 4, 5))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((3, 4), (2, 4, 5)),
+     ((1, 4), (4, 1)), ((4,), (4, 5)), ((2, 1, 3, 4), (5, 4, 2))],
+)  # fmt: skip
+def test_contractions_of_any_rank(a, b):
+    check(lambda x, y: ops.relu(ops.matmul(x, y) + 1.0), normal(*a), normal(*b))
+
+
+def test_transposed_operands_need_no_copy():
+    plan = check(
+        lambda x, y: ops.matmul(ops.transpose(x, (1, 0)), ops.transpose(y, (1, 0))),
+        normal(4, 3), normal(5, 4),
+    )  # fmt: skip
+    assert kernels(plan) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32])
+def test_other_dtypes(dtype):
+    x = (normal(5, 6) * 3).astype(dtype)
+    tolerance = 2e-3 if dtype == np.float16 else 1e-6
+    check(lambda x: ops.maximum(x * x - x, x), x, rtol=tolerance, atol=tolerance)
+    check(lambda x: ops.sum(x + x, -1), x, rtol=tolerance, atol=tolerance)
+
+
+def test_an_op_with_a_numpy_kernel_runs_between_native_runs_and_is_reported():
+    plan = check(lambda x: ops.exp(ops.concat([x * 2.0, x + 1.0])), normal(3, 4))
+    assert [(s.op, bool(s.reason)) for s in plan.report.host_steps] == [("concat", True)]
+    assert plan.report.native_runs == 2
+
+
+# ---- numbers ---------------------------------------------------------------------------------
+
+
+def test_nan_infinity_and_signed_zero_survive():
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 1.0, -1.0], F32)
+    plan = compile_graph(traced(lambda x: (x * 1.0, ops.maximum(x, 0.0) + x, ops.isnan(x)), x).graph)
+    with np.errstate(all="ignore"):
+        same, total, nan = plan(x)
+    assert same.tobytes() == x.tobytes()
+    np.testing.assert_array_equal(total, np.maximum(x, 0) + x)
+    np.testing.assert_array_equal(nan, np.isnan(x))
+
+
+def test_softmax_of_large_and_infinite_logits():
+    x = np.array([[1e30, 1e30, 0], [-np.inf, 0, 0], [np.nan, 0, 1]], F32)
+    (out,) = compile_graph(traced(lambda x: ops.softmax(x), x).graph)(x)
+    np.testing.assert_allclose(out[:2], [[0.5, 0.5, 0], [0, 0.5, 0.5]], rtol=1e-6)
+    assert np.isnan(out[2]).all()
+
+
+UNARY = [ops.exp, ops.tanh, ops.neg, ops.abs, ops.sigmoid, ops.square, ops.relu]
+BINARY = [ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum]
+
+
+@st.composite
+def programs(draw):
+    """Random graphs of pointwise ops, reductions and views over small tensors."""
+    steps = draw(st.lists(st.integers(0, 10**6), min_size=1, max_size=12))
+    shape = draw(st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 19)))
+    return shape, steps
+
+
+def build(steps):
+    def fn(x, y):
+        values = [x, y]
+        for step in steps:
+            kind, step = step % 8, step // 8
+            a = values[step % len(values)]
+            b = values[(step // 7) % len(values)]
+            if kind < 3:
+                values.append(ops.tanh(UNARY[step % len(UNARY)](a)))
+            elif kind < 5:
+                values.append(ops.tanh(BINARY[step % len(BINARY)](a, b)))
+            elif kind == 5:
+                axes = [(0,), (1,), (2,), (1, 2), (0, 1), (0, 2), (0, 1, 2)][step % 7]
+                reduce = [ops.sum, ops.amax, ops.mean][step % 3]
+                values.append(ops.tanh(reduce(a, axes, keepdims=True)))
+            elif kind == 6:
+                values.append(ops.broadcast_to(a, x.shape))
+            else:
+                values.append(ops.reshape(ops.reshape(a, (-1,)), a.shape))
+        return tuple(values[2:])
+
+    return fn
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(programs())
+def test_random_graphs_agree_with_the_interpreter(program):
+    shape, steps = program
+    check(build(steps), normal(*shape), normal(shape[0], 1, shape[2]), rtol=1e-4, atol=1e-5)
+
+
+# ---- plans -----------------------------------------------------------------------------------
+
+
+def test_another_batch_size_compiles_no_new_machine_code():
+    def fn(x, w, b):
+        h = ops.relu(ops.dense(x, w, b))
+        return ops.mean(ops.softmax(h) * h), ops.sum(h, 0)
+
+    w, b = normal(16, 12), normal(16)
+    check(fn, normal(8, 12), w, b)
+    for batch in (5, 32, 77):
+        assert not check(fn, normal(batch, 12), w, b, rtol=1e-4, atol=1e-4).report.compiled
+
+
+def test_a_tap_gives_its_value_before_anything_reads_it():
+    call = traced(lambda x: ops.exp(ops.tanh(x) * 2.0) + 1.0, normal(4, 5))
+    tapped = call.graph.nodes[1].outputs[0]
+    plan = compile_graph(call.graph, taps=[tapped])
+    x = normal(4, 5)
+    run = plan.segments(x)
+    value, array = next(run)
+    assert value is tapped
+    np.testing.assert_allclose(array, np.tanh(x) * 2, rtol=1e-5, atol=1e-6)
+    with pytest.raises(StopIteration) as end:
+        next(run)
+    np.testing.assert_allclose(end.value.value[0], np.exp(np.tanh(x) * 2) + 1, rtol=1e-5)
+    assert sum(k.calls for k in plan.report.kernels) == 2
+
+
+def test_what_a_tap_yields_can_be_changed_before_it_is_read():
+    call = traced(lambda x: ops.exp(x) * 2.0, normal(3))
+    plan = compile_graph(call.graph, taps=[call.graph.nodes[0].outputs[0]])
+    run = plan.segments(normal(3))
+    _, array = next(run)
+    array[...] = 5
+    with pytest.raises(StopIteration) as end:
+        next(run)
+    assert end.value.value[0].tolist() == [10, 10, 10]
+
+
+def test_results_never_share_memory_with_later_calls():
+    plan = check(lambda x: (ops.exp(x), ops.sum(ops.exp(x) * 2.0, 0)), normal(3, 4))
+    first = [a.copy() for a in plan(normal(3, 4))]
+    kept = plan(normal(3, 4))
+    plan(normal(3, 4) + 1)
+    for a, b in zip(first, kept, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_plan_names_the_array_that_does_not_fit():
+    plan = check(lambda x: x + 1.0, normal(3, 4))
+    with pytest.raises(ValueError, match=r"float32\[3, 4\]"):
+        plan(normal(4, 3))
+    with pytest.raises(ValueError, match="1 arrays"):
+        plan()
+
+
+def test_the_report_names_origins_and_shows_code():
+    def fn(x):
+        with at(Origin((), "n1", "out")):
+            y = ops.exp(x)
+        with at(Origin((), "n2", "out")):
+            return y * 2.0
+
+    report = check(fn, normal(3, 4)).report
+    assert [origin.node for origin in report.kernels[0].origins] == ["n1", "n2"]
+    assert "exp" in report.code
+    assert "1 kernels" in str(report)
+
+
+def test_blocks_alive_together_never_overlap():
+    blocks = [Lifetime(100 * (i % 5 + 1), i // 2, i // 2 + i % 4) for i in range(30)]
+    offsets, total = place(blocks)
+    for i, a in enumerate(blocks):
+        assert offsets[i] % 64 == 0
+        assert offsets[i] + a.size <= total
+        for j in range(i):
+            b = blocks[j]
+            if a.first <= b.last and b.first <= a.last:
+                apart = offsets[i] + a.size <= offsets[j] or offsets[j] + b.size <= offsets[i]
+                assert apart
+    assert total < sum(block.size for block in blocks)
+
+
+# ---- gradients of graphs ---------------------------------------------------------------------
+
+
+def test_a_differentiated_graph_splits_into_forward_and_backward():
+    call = traced(lambda x, w: ops.sum(ops.tanh(ops.matmul(x, w))), normal(3, 4), normal(4, 2))
+    split = differentiate(call.graph, 1, [0, 1])
+    verify(split.forward)
+    verify(split.backward)
+    x, w = normal(3, 4), normal(4, 2)
+    _, *residuals = interpret(split.forward, [x, w])
+    dx, dw = interpret(split.backward, [*residuals, np.ones((), F32)])
+    slope = 1 - np.tanh(x @ w) ** 2
+    np.testing.assert_allclose(dx, slope @ w.T, rtol=1e-5)
+    np.testing.assert_allclose(dw, x.T @ slope, rtol=1e-5)
+
+
+def test_a_graph_as_an_op_has_first_and_second_gradients():
+    x = Tensor(normal(5))
+    graph_op = GraphOp(traced(lambda x: ops.tanh(x) * x, x.data).graph, 1, "piece")
+    twice = grad(lambda v: ops.sum(grad(lambda u: ops.sum(graph_op(u)[0]))(v)))
+    direct = grad(lambda v: ops.sum(grad(lambda u: ops.sum(ops.tanh(u) * u))(v)))
+    np.testing.assert_allclose(twice(x).asnumpy(), direct(x).asnumpy(), rtol=1e-4, atol=1e-5)
