@@ -172,6 +172,11 @@ class Emitter:
         items = ", ".join(f"{TYPES[dtype]} {lane}" for lane in range(lanes))
         return Value(f"<{items}>", dtype, lanes)
 
+    def prefix(self, count: int, lanes: int) -> Value:
+        """Return a mask of the first `count` lanes."""
+        items = ", ".join(f"i1 {'true' if lane < count else 'false'}" for lane in range(lanes))
+        return Value(f"<{items}>", BOOL, lanes)
+
     # -- arithmetic ------------------------------------------------------------------------
 
     def binary(self, instruction: str, x: Number, y: Number) -> Value:
@@ -287,6 +292,8 @@ class Emitter:
         source, target = kind_of(x.dtype), kind_of(dtype)
         if "half" in (source, target) and {source, target} - {"half", "float"}:
             return self.cast(self.cast(x, FLOAT32), dtype)
+        if x.dtype == FLOAT64 and dtype == FLOAT16:
+            return self.cast(self._to_odd(x), FLOAT16)
         floats = ("float", "half")
         if source in floats and target in floats:
             word = "fpext" if dtype.itemsize > x.dtype.itemsize else "fptrunc"
@@ -306,6 +313,22 @@ class Emitter:
         """Emit one conversion instruction."""
         source, target = type_text(x.dtype, x.lanes), type_text(dtype, x.lanes)
         return self.value(f"{word} {source} {x.text} to {target}", dtype, x.lanes)
+
+    def _to_odd(self, x: Value) -> Value:
+        """Round float64 to float32 so that rounding once more is as good as rounding once.
+
+        What is inexact is cut off and its last bit set (S. Boldo and G. Melquiond, "Emulation of
+        a FMA and correctly rounded sums", 2008): processors only convert float32 to float16.
+        """
+        near = self.cast(x, FLOAT32)
+        back = self.cast(near, FLOAT64)
+        above = self.compare("gt", self.unary("fabs", back), self.unary("fabs", x))
+        inexact = self.compare("one", back, x)
+        bits = self.bits(near)
+        bits = self.sub(bits, self.convert("zext", above, bits.dtype))
+        return self.reinterpret(
+            self.binary("or", bits, self.convert("zext", inexact, bits.dtype)), FLOAT32
+        )
 
     def _to_bool(self, x: Value) -> Value:
         if x.dtype == FLOAT16:

@@ -47,6 +47,7 @@ class TilePrinter(ProductPrinter):
             self.columns(a, b, c, rows, self.k, more)
             return
         blocks = self.emit.binary("sdiv", self.plus(self.k, DEPTH - 1), DEPTH)
+        blocks = self.emit.maximum(blocks, 1)  # an empty sum is zero, and must be written
         step_a = self.lda if self.product.transpose_a else literal(1, INT64)
         step_b = literal(1, INT64) if self.product.transpose_b else self.n
 
@@ -78,10 +79,7 @@ class TilePrinter(ProductPrinter):
             rest = self.product.n - whole
             if rest:
                 vectors = -(-rest // self.lanes)
-                bits = ", ".join(
-                    f"i1 {'true' if i < rest else 'false'}" for i in range(vectors * self.lanes)
-                )
-                mask = Value(f"<{bits}>", BOOL, vectors * self.lanes)
+                mask = self.emit.prefix(rest, vectors * self.lanes)
                 column = literal(whole, INT64)
                 at_c = self.at(c, column)
                 self.panel(a, b, at_c, column, vectors, mask, rows, depth, more)
@@ -268,8 +266,7 @@ class TilePrinter(ProductPrinter):
             repeat(emit, whole, lanes, {}, lambda start, state: strip(start, None))
             rest = count % lanes
             if rest:
-                bits = ", ".join(f"i1 {'true' if i < rest else 'false'}" for i in range(lanes))
-                strip(whole, Value(f"<{bits}>", BOOL, lanes))
+                strip(whole, emit.prefix(rest, lanes))
             return
         whole = emit.binary("and", depth, -lanes)
         repeat(emit, whole, lanes, {}, lambda start, state: strip(start, None))

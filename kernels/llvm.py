@@ -152,8 +152,7 @@ class _Printer:
         if isinstance(loop.extent, int):
             rest = loop.extent % lanes
             if rest:
-                bits = ", ".join(f"i1 {'true' if i < rest else 'false'}" for i in range(lanes))
-                running = once(whole, running, Value(f"<{bits}>", BOOL, lanes))
+                running = once(whole, running, self.emit.prefix(rest, lanes))
         else:
             running = self.tail(extent, whole, lanes, running, once)
         for accumulator in loop.accumulators:

@@ -50,10 +50,13 @@ class Library:
         return self.addresses[name]
 
 
-def compile_module(kernels: Sequence[Kernel]) -> Library:
-    """Return the kernels' machine code, compiled together or loaded from the disk cache."""
+def compile_module(kernels: Sequence[Kernel], target: Target | None = None) -> Library:
+    """Return the kernels' machine code, compiled together or loaded from the disk cache.
+
+    The target is this machine unless one with shorter vectors is asked for.
+    """
     started = time.perf_counter()
-    target = host()
+    target = target or host()
     names = [kernel.name for kernel in kernels]
     if len(set(names)) != len(names):
         raise ValueError(f"kernels of one module need different names, got {names}")

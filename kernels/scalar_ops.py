@@ -35,8 +35,8 @@ def _sign(emit: Emitter, x: Value) -> Value:
         if x.dtype.kind == "u":
             return positive
         return emit.select(emit.compare("lt", x, 0), literal(-1, x.dtype, x.lanes), positive)
-    above = emit.select(emit.compare("gt", x, 0.0), literal(1.0, x.dtype, x.lanes), x)
-    # NaN and both zeros are their own sign.
+    other = emit.select(emit.is_nan(x), x, literal(0.0, x.dtype, x.lanes))
+    above = emit.select(emit.compare("gt", x, 0.0), literal(1.0, x.dtype, x.lanes), other)
     return emit.select(emit.compare("lt", x, 0.0), literal(-1.0, x.dtype, x.lanes), above)
 
 

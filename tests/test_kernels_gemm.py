@@ -1,0 +1,191 @@
+"""Matrix products, generated and by BLAS, in every layout, with edges and epilogues."""
+
+from __future__ import annotations
+
+import ctypes
+from itertools import product
+
+import numpy as np
+import pytest
+from cellwire.kernels.gemm import (
+    EPILOGUE_INTS,
+    BlasGemm,
+    Gemm,
+    Product,
+    blas_address,
+    choose_gemm,
+)
+from cellwire.kernels.loops import (
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    Buffer,
+    Function,
+    Let,
+    Loop,
+    LoopError,
+    Store,
+    Var,
+    affine,
+    call,
+    load,
+)
+from cellwire.kernels.native import compile_module
+from cellwire.kernels.target import Target, host
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SHORT = Target(host().triple, host().cpu, host().features, 16, 16)
+TRANSPOSED = list(product([False, True], repeat=2))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kernel-cache"))
+        yield
+
+
+def operand(rng, shape, transposed, dtype):
+    """A random matrix (or batch of them) and how it is stored."""
+    x = rng.standard_normal(shape).astype(dtype)
+    return x, np.ascontiguousarray(x.swapaxes(-1, -2)) if transposed else x
+
+
+def run(kernel, a, b, c, others=(), ints=(), target=None):
+    """Compile a product and run it."""
+    pointers = [x.ctypes.data for x in (a, b, c, *others)]
+    if isinstance(kernel, BlasGemm):
+        pointers.append(blas_address(kernel.product.dtype))
+    library = compile_module([kernel], target)
+    kinds = [ctypes.c_void_p] * len(pointers) + [ctypes.c_int64] * len(ints)
+    ctypes.CFUNCTYPE(None, *kinds)(library[kernel.name])(*pointers, *ints)
+
+
+def bias_relu(dtype, n):
+    """Add a value per column and one per row, a residual, and cut below zero."""
+    c, bias, rows, residual = (Buffer(x, dtype) for x in ("c", "bias", "per_row", "residual"))
+    at = affine(("first", n), ("i", n), "j")
+    value = (
+        load(c, at) + load(bias, affine("j")) + load(rows, affine("row", "i")) + load(residual, at)
+    )
+    body = (Let("x", value), Store("c", at, call("maximum", Var("x", dtype), 0.0)))
+    ints = (*EPILOGUE_INTS, *([n] if isinstance(n, str) else []))
+    loop = Loop("i", "rows", (Loop("j", n, body, True),))
+    return Function("bias_relu", (c, bias, rows, residual), ints, (loop,))
+
+
+SHAPES = [
+    (1, 1, 1),
+    (5, 3, 7),
+    (13, 33, 17),
+    (32, 64, 64),
+    (70, 50, 300),
+    (130, 17, 1),
+    (3, 40, 513),
+]
+
+
+@pytest.mark.parametrize("kind", [Gemm, BlasGemm])
+@pytest.mark.parametrize(("transpose_a", "transpose_b"), TRANSPOSED)
+@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64])
+@pytest.mark.parametrize("target", [None, SHORT], ids=["host", "short"])
+def test_products_of_constant_sizes(kind, transpose_a, transpose_b, dtype, target):
+    rng = np.random.default_rng(1)
+    for m, n, k in SHAPES:
+        a, stored_a = operand(rng, (m, k), transpose_a, dtype)
+        b, stored_b = operand(rng, (k, n), transpose_b, dtype)
+        c = np.full((m, n), np.nan, dtype)
+        kernel = kind("g", Product(dtype, m, n, k, transpose_a, transpose_b))
+        run(kernel, stored_a, stored_b, c, target=target)
+        tolerance = 1e-4 if dtype == FLOAT32 else 1e-12
+        np.testing.assert_allclose(c, a.astype(np.float64) @ b, atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", [Gemm, BlasGemm])
+@pytest.mark.parametrize(("transpose_a", "transpose_b"), TRANSPOSED)
+@settings(max_examples=12, deadline=None)
+@given(m=st.integers(0, 40), n=st.integers(1, 70), k=st.integers(1, 300), batch=st.integers(1, 3))
+def test_products_of_runtime_sizes_with_an_epilogue(kind, transpose_a, transpose_b, m, n, k, batch):
+    rng = np.random.default_rng(2)
+    a, stored_a = operand(rng, (batch, m, k), transpose_a, FLOAT32)
+    b, stored_b = operand(rng, (batch, k, n), transpose_b, FLOAT32)
+    bias, rows = rng.standard_normal(n), rng.standard_normal(m)
+    residual = rng.standard_normal((batch, m, n))
+    others = [x.astype(np.float32) for x in (bias, rows, residual)]
+    c = np.full((batch, m, n), np.nan, np.float32)
+    spec = Product(
+        FLOAT32, "m", "n", "k", transpose_a, transpose_b, "batch", epilogue=bias_relu(FLOAT32, "n")
+    )
+    assert spec.ints == ("m", "n", "k", "batch")
+    assert spec.others == ("bias", "per_row", "residual")
+    run(kind("g", spec), stored_a, stored_b, c, others, [m, n, k, batch])
+    expected = a.astype(np.float64) @ b + bias + rows[:, None] + residual
+    np.testing.assert_allclose(c, np.maximum(expected, 0), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [Gemm, BlasGemm])
+def test_an_epilogue_runs_panel_by_panel(kind):
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((300, 20)), rng.standard_normal((20, 33))
+    others = [rng.standard_normal(33), rng.standard_normal(300), rng.standard_normal((300, 33))]
+    expected = np.maximum(a @ b + others[0] + others[1][:, None] + others[2], 0)
+    for m, ints in ((300, []), ("m", [300])):
+        c = np.empty((300, 33))
+        kernel = kind("g", Product(FLOAT64, m, 33, 20, epilogue=bias_relu(FLOAT64, 33)))
+        run(kernel, a, b, c, others, ints)
+        np.testing.assert_allclose(c, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Gemm, BlasGemm])
+@pytest.mark.parametrize(("share_a", "share_b"), TRANSPOSED)
+@pytest.mark.parametrize("sum_batch", [False, True])
+def test_batches_share_an_operand_or_are_summed(kind, share_a, share_b, sum_batch):
+    rng = np.random.default_rng(4)
+    a = rng.standard_normal((1 if share_a else 5, 7, 270))
+    b = rng.standard_normal((1 if share_b else 5, 270, 19))
+    expected = np.broadcast_to(a @ b, (5, 7, 19))
+    expected = expected.sum(0) if sum_batch else expected
+    for batch, ints in ((5, []), ("count", [5])):
+        c = np.full(expected.shape, np.nan)
+        spec = Product(FLOAT64, 7, 19, 270, batch=batch, share_a=share_a, share_b=share_b,
+                       sum_batch=sum_batch)  # fmt: skip
+        run(kind("g", spec), a, b, c, ints=ints)
+        np.testing.assert_allclose(c, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", [Gemm, BlasGemm])
+def test_an_empty_sum_is_zero(kind):
+    c = np.full((4, 5), np.nan, np.float32)
+    run(
+        kind("g", Product(FLOAT32, 4, 5, "k")),
+        np.ones(4, np.float32),
+        np.ones(5, np.float32),
+        c,
+        ints=[0],
+    )
+    np.testing.assert_array_equal(c, 0)
+
+
+@pytest.mark.parametrize("kind", [Gemm, BlasGemm])
+def test_nan_and_infinity_pass_through_the_rows_they_touch(kind):
+    a, b = np.ones((3, 4), np.float32), np.ones((4, 20), np.float32)
+    a[1, 2], b[0, 19] = np.nan, np.inf
+    c = np.empty((3, 20), np.float32)
+    run(kind("g", Product(FLOAT32, 3, 20, 4)), a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+
+
+def test_the_choice_follows_the_size_of_b():
+    assert isinstance(choose_gemm("g", Product(FLOAT32, "m", 64, 64)), Gemm)
+    assert isinstance(choose_gemm("g", Product(FLOAT32, "m", 1024, 1024)), BlasGemm)
+
+
+def test_what_a_product_refuses():
+    with pytest.raises(LoopError, match="computes in float32 or float64, got int32"):
+        Product(INT32, 1, 1, 1)
+    plain = Function("plain", (Buffer("c", FLOAT32),), ("n",), ())
+    with pytest.raises(LoopError, match="begin its ints with"):
+        Product(FLOAT32, 1, 1, 1, epilogue=plain)
+    with pytest.raises(LoopError, match="takes no epilogue"):
+        Product(FLOAT32, 1, 1, 1, sum_batch=True, epilogue=bias_relu(FLOAT32, 1))

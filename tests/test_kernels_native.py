@@ -1,0 +1,246 @@
+"""Compiling, the cache of machine code, and running a plan's program as one native call."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cellwire.kernels import native, object_cache
+from cellwire.kernels.gemm import BlasGemm, Product, blas_address
+from cellwire.kernels.loops import FLOAT32, Buffer, Function, Loop, Store, affine, load
+from cellwire.kernels.native import compile_module
+from cellwire.kernels.runtime import Program, Slot, Step, build_entry
+from cellwire.kernels.target import host
+
+X, Y = Buffer("x", FLOAT32), Buffer("y", FLOAT32)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def scale(factor, name="scale"):
+    """y = x * factor over n elements."""
+    body = (Store("y", affine("i"), load(X, affine("i")) * factor),)
+    return Function(name, (X, Y), ("n",), (Loop("i", "n", body, True),))
+
+
+def chain(*names):
+    """A program: array 0 through the kernels in turn, by fixed buffer 0, into array 1."""
+    slots = [Slot("array", 0), *[Slot("fixed", 0)] * (len(names) - 1), Slot("array", 1)]
+    steps = [Step(n, (slots[k], slots[k + 1]), ("n",)) for k, n in enumerate(names)]
+    return Program("main", 2, 1, ("n",), tuple(steps))
+
+
+def single(name, count):
+    """A program of one step over a constant number of elements."""
+    step = Step(name, (Slot("array", 0), Slot("array", 1)), (count,))
+    return Program("main", 2, 0, (), (step,))
+
+
+def run_scale(factor):
+    entry = build_entry(single("scale", 3), [scale(factor)])
+    x, y = np.ones(3, np.float32), np.zeros(3, np.float32)
+    entry.bind()(x, y)
+    return entry.library, y
+
+
+# -- the cache ---------------------------------------------------------------------------------
+
+
+def test_a_second_load_compiles_nothing(monkeypatch):
+    assert compile_module([scale(2.0)]).compiled
+
+    def refuse(*_):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(native, "_compile", refuse)
+    library = compile_module([scale(2.0)])
+    assert not library.compiled
+    assert library["scale"]
+    with pytest.raises(AssertionError, match="compiled again"):
+        compile_module([scale(3.0)])
+
+
+def test_one_object_serves_one_text(cache):
+    compile_module([scale(2.0)])
+    compile_module([scale(2.0), scale(2.0, "other")])
+    assert len(list(cache.rglob("*.o"))) == 2
+    assert not list(cache.rglob(".*.new"))
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_a_damaged_file_is_compiled_and_written_again(cache, damage):
+    run_scale(2.0)
+    (file,) = cache.rglob("*.o")
+    content = file.read_bytes()
+    file.write_bytes(content[:-3] + b"\0\1\2" if damage is None else damage)
+    library, y = run_scale(2.0)
+    assert library.compiled
+    np.testing.assert_array_equal(y, 2)
+    assert file.read_bytes()[:50] == content[:50]
+    assert not run_scale(2.0)[0].compiled
+
+
+def test_a_folder_that_cannot_be_written_is_reported_once(cache, monkeypatch):
+    blocked = cache / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(blocked))
+    object_cache._report.cache_clear()
+    with pytest.warns(UserWarning, match="set CELLWIRE_CACHE_DIR"):
+        _, y = run_scale(2.0)
+    np.testing.assert_array_equal(y, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile_module([scale(5.0)])
+
+
+def test_the_key_covers_text_and_machine():
+    here = host()
+    keys = {object_cache.object_key(texts, target) for texts, target in [
+        (["a", "b"], here), (["ab", ""], here), (["a"], here),
+        (["a"], type(here)(here.triple, "other", here.features, 64, 32)),
+        (["a"], type(here)(here.triple, here.cpu, here.features, 16, 32)),
+    ]}  # fmt: skip
+    assert len(keys) == 5
+
+
+WORKER = """
+import sys
+from cellwire.kernels.loops import *
+from cellwire.kernels.native import compile_module
+x, y = Buffer("x", FLOAT32), Buffer("y", FLOAT32)
+for factor in range(6):
+    body = (Store("y", affine("i"), load(x, affine("i")) * float(factor)),)
+    compile_module([Function("f", (x, y), ("n",), (Loop("i", "n", body, True),))])
+"""
+
+
+def test_processes_share_a_cache(cache):
+    env = {**os.environ, "CELLWIRE_CACHE_DIR": str(cache)}
+    workers = [subprocess.Popen([sys.executable, "-c", WORKER], env=env) for _ in range(3)]
+    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    files = list(cache.rglob("*.o"))
+    assert len(files) == 6
+    assert all(object_cache.load_object(f.parent.name + f.stem) for f in files)
+
+
+def test_names_in_a_module_differ():
+    with pytest.raises(ValueError, match="different names"):
+        compile_module([scale(1.0), scale(2.0)])
+
+
+def test_threads_may_compile_at_once():
+    results: list[bool] = []
+
+    def work(k):
+        results.append(bool((run_scale(float(k))[1] == k).all()))  # fmt: skip
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 4
+
+
+# -- programs ----------------------------------------------------------------------------------
+
+
+def test_a_program_runs_its_steps_in_order():
+    entry = build_entry(chain("twice", "thrice"), [scale(2.0, "twice"), scale(3.0, "thrice")])
+    between = np.zeros(50, np.float32)
+    bound = entry.bind([between], {"n": 40})
+    x, y = np.arange(50, dtype=np.float32), np.zeros(50, np.float32)
+    bound(x, y)
+    np.testing.assert_array_equal(y[:40], 6 * x[:40])
+    np.testing.assert_array_equal(y[40:], 0)
+    np.testing.assert_array_equal(between[:40], 2 * x[:40])
+    smaller = entry.bind([between], {"n": 3})
+    smaller(y, x)
+    np.testing.assert_array_equal(x[:4], [0, 36, 72, 3])
+
+
+def test_offsets_into_one_arena():
+    first = Step("twice", (Slot("array", 0), Slot("fixed", 0, 64)), (16,))
+    second = Step("twice", (Slot("fixed", 0, 64), Slot("array", 1, 4)), ("n",))
+    entry = build_entry(Program("main", 2, 1, ("n",), (first, second)), [scale(2.0, "twice")])
+    arena = np.zeros(32, np.float32)
+    x, y = np.ones(16, np.float32), np.zeros(4, np.float32)
+    entry.bind([arena], {"n": 2})(x, y)
+    np.testing.assert_array_equal(y, [0, 4, 4, 0])
+    np.testing.assert_array_equal(arena, [0] * 16 + [2] * 16)
+
+
+def test_a_bound_program_keeps_its_code_and_buffers_alive():
+    bound = build_entry(chain("a", "b"), [scale(2.0, "a"), scale(2.0, "b")]).bind(
+        [np.zeros(8, np.float32)], {"n": 8}
+    )
+    gc.collect()
+    x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
+    bound(x, y)
+    np.testing.assert_array_equal(y, 4)
+
+
+def test_addresses_are_bound_like_buffers():
+    kernel = BlasGemm("product", Product(FLOAT32, 2, 2, 2))
+    slots = tuple(Slot("array", k) for k in range(3))
+    program = Program("main", 3, 1, (), (Step("product", (*slots, Slot("fixed", 0))),))
+    bound = build_entry(program, [kernel]).bind([blas_address(FLOAT32)])
+    a, b = np.float32([[1, 2], [3, 4]]), np.float32([[5, 6], [7, 8]])
+    c = np.zeros((2, 2), np.float32)
+    bound(a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+
+
+def test_calls_from_several_threads_do_not_mix():
+    bound = build_entry(single("f", 1000), [scale(2.0, "f")]).bind()
+    wrong: list[int] = []
+
+    def work(k):
+        x, y = np.full(1000, k, np.float32), np.zeros(1000, np.float32)
+        for _ in range(300):
+            y[:] = 0
+            bound(x, y)
+            if not (y == 2 * k).all():
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_mistakes_are_named():
+    with pytest.raises(ValueError, match="main calls missing, which is not among"):
+        build_entry(chain("missing"), [scale(1.0)])
+    entry = build_entry(chain("scale"), [scale(1.0)])
+    with pytest.raises(ValueError, match="binds 1 buffers and sizes"):
+        entry.bind([], {"n": 1})
+    with pytest.raises(ValueError, match="binds 1 buffers and sizes"):
+        entry.bind([np.zeros(1)], {"m": 1})
+
+
+def test_a_program_reads_as_text():
+    assert chain("a", "b").text == (
+        "program main(2 arrays, 1 fixed, ('n',))\n"
+        "  a(array0+0, fixed0+0, n)\n"
+        "  b(fixed0+0, array1+0, n)\n"
+    )
+
+
+def test_every_printer_is_part_of_the_key():
+    folder = Path(object_cache.__file__).parent
+    printing = {p.name for p in folder.glob("*.py") if "import Emitter" in p.read_text()}
+    assert printing <= {*object_cache.PRINTERS}
