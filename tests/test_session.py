@@ -421,9 +421,9 @@ def test_overfitting_one_batch_leaves_the_weights_alone(tmp_path: Path) -> None:
     result = talk.only(m.OverfitFinished)
     assert result.passed
     assert result.last_loss < result.first_loss
+    assert talk.all(m.StateChanged)[-1].state == "ready"
     after = weights_of(talk, tmp_path)
     assert all(np.array_equal(before[key], after[key]) for key in before)
-    assert talk.all(m.StateChanged)[-1].state == "ready"
 
 
 def test_weights_beside_a_document_come_with_it(tmp_path: Path) -> None:

@@ -16,6 +16,13 @@ from .exits import CliError
 PIPE_WIDTH = 160  # columns where the output is no terminal, so that tables are not cut
 
 
+class _Console(Console):
+    """Rich's console, which leaves it to the command what a reader that is gone means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 class Output:
     """Standard output and standard error of one command.
 
@@ -27,8 +34,8 @@ class Output:
         self.traceback = traceback
         self.terminal = sys.stdout.isatty() and not json
         width = None if self.terminal else PIPE_WIDTH
-        self.console = Console(highlight=False, markup=False, emoji=False, width=width)
-        self.errors = Console(
+        self.console = _Console(highlight=False, markup=False, emoji=False, width=width)
+        self.errors = _Console(
             stderr=True,
             highlight=False,
             markup=False,

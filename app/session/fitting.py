@@ -223,7 +223,8 @@ class Fitting:
         self._losses.append((result.step, result.loss))
         self._stretch.step = result.step
         milliseconds = 1e3 * result.seconds
-        self._pace = milliseconds if not self._pace else 0.95 * self._pace + 0.05 * milliseconds
+        settling = self._stretch.step - self._stretch.first <= 2  # the first step compiles
+        self._pace = milliseconds if settling else 0.95 * self._pace + 0.05 * milliseconds
         now = time.monotonic()
         if now - self._told >= INTERVAL:
             self._told = now

@@ -84,10 +84,7 @@ class Groups:
             It cannot be compiled, or does not agree with eager.
         """
         if id not in graph.groups:
-            raise SessionError(
-                "This group cannot be compiled as it is: a path leaves it and comes back.",
-                "Add the nodes on that path to the group.",
-            )
+            raise SessionError("The drawing has no such group.", "Make the group first.")
         self._discarded.discard(id)
         compiled = self._compiled.get(id) or CompiledGroup(graph, graph.groups[id])
         self._compiled[id] = compiled

@@ -12,7 +12,7 @@ from ...nodes import changes as c
 from ...nodes.build import BuildCache, BuildError, build
 from ...nodes.document import Document
 from ...nodes.files import loads
-from ...nodes.infer import Inference, infer
+from ...nodes.infer import Inference, between, infer
 from ...nodes.infer import Problem as Found
 from ...nodes.items import Direction
 from . import messages as m
@@ -120,6 +120,19 @@ class Model:
     def own_weights(self) -> Path | None:
         """Where the document's weights lie, if it has a file."""
         return None if self.path is None else self.path.with_suffix(WEIGHTS)
+
+    def check_group(self, id: str) -> None:
+        """Raise SessionError with the nodes that a group lacks where a path leaves it."""
+        group = self.document.groups.get(id)
+        missing = between(self.document, group.nodes) if group is not None else ()
+        if group is not None and missing:
+            names = ", ".join(sorted(self.document.nodes[node].name for node in missing))
+            raise SessionError(
+                f"{group.name} cannot be compiled as it is: a path leaves it and comes back "
+                f"through {names}.",
+                f"Add {names} to the group.",
+                sorted(missing)[0],
+            )
 
     def breakpoints(self) -> Iterable[Breakpoint]:
         """The document's breakpoints as the engine takes them."""

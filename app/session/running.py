@@ -97,7 +97,6 @@ class Running:
         """Run this graph from now on; None where the document has none that can run."""
         self.forget()
         self._graph = graph
-        self._rest("empty" if graph is None else "ready")
 
     def forget(self) -> None:
         """End the run and drop its values."""

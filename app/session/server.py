@@ -133,6 +133,7 @@ class Session:
             case m.Export(path):
                 return self._export(command.request, path)
             case m.CompileGroup(group):
+                self._model.check_group(group)
                 made = self._groups.compile(
                     self.graph, group, self._feeds(), self._running.training
                 )

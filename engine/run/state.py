@@ -119,7 +119,7 @@ def _digest(*tables: Mapping[str, np.ndarray]) -> str:
     for table in tables:
         for key, array in sorted(table.items()):
             digest.update(f"{key} {array.dtype} {array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data)
+            digest.update(np.asarray(array, order="C").tobytes())
     return digest.hexdigest()
 
 
@@ -134,7 +134,7 @@ def _write_beside(
     try:
         # safetensors takes an array's buffer as it lies, so it must be contiguous.
         save_file(
-            {key: np.ascontiguousarray(array) for key, array in arrays.items()},
+            {key: np.asarray(array, order="C") for key, array in arrays.items()},
             temporary,
             metadata=dict(metadata),
         )
