@@ -1,1 +1,68 @@
 """Cellwire: build, debug and compile neural networks by wiring Cells and ops."""
+
+from __future__ import annotations
+
+import sys
+
+from .engine import dataset, nn, ops
+from .engine.autograd import GradOperation, grad, value_and_grad
+from .engine.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
+from .engine.compiler.jit import jit
+from .engine.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
+from .engine.dtype import (
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from .engine.nn import initializer
+from .engine.parameter import Parameter, ParameterTuple
+from .engine.random import get_seed, set_seed
+from .engine.tensor import Tensor, TensorSpec, from_numpy
+
+__version__ = "0.1.0"
+
+# `import cellwire.nn` and `from cellwire.ops import relu` work as in MindSpore, although the
+# modules live in the engine.
+for _module in (nn, ops, dataset):
+    sys.modules[f"{__name__}.{_module.__name__.rpartition('.')[2]}"] = _module
+
+__all__ = [
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "GradOperation",
+    "Parameter",
+    "ParameterTuple",
+    "Tensor",
+    "TensorSpec",
+    "__version__",
+    "bool_",
+    "dataset",
+    "float16",
+    "float32",
+    "float64",
+    "from_numpy",
+    "get_context",
+    "get_seed",
+    "grad",
+    "initializer",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "jit",
+    "load_checkpoint",
+    "load_param_into_net",
+    "nn",
+    "ops",
+    "save_checkpoint",
+    "set_context",
+    "set_seed",
+    "uint8",
+    "value_and_grad",
+]

@@ -1,8 +1,5 @@
-"""`python -m cellwire` is the command line."""
-
-import sys
+"""`python -m cellwire`: the command line."""
 
 from .app.cli import main
 
-if __name__ == "__main__":
-    sys.exit(main())
+raise SystemExit(main())
