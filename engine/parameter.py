@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .dtype import dtype_of
-from .ops.registry import active_trace, note_write
+from .ops.registry import active_trace, note_write, records
 from .shape import Aval
 from .tensor import Initializer, LazyTensor, Tensor, to_array
 
@@ -66,7 +66,9 @@ class Parameter(LazyTensor):
             trace.write(self, data)
             return self
         source = data.data if isinstance(data, Tensor) else np.asarray(data)
-        note_write(self)
+        if records:
+            # Running statistics change in the forward pass, so what ops read of them is kept.
+            note_write(self, None if self.requires_grad else self.data.copy())
         if source.shape != self.shape:
             if not slice_shape:
                 raise ValueError(

@@ -86,7 +86,7 @@ class Structure:
 
 
 class compiling_at_once:  # noqa: N801 - used as a statement: with compiling_at_once():
-    """Compile gradient graphs at their first use in the body.
+    """Compile gradient graphs and eager composite ops at their first use in the body.
 
     Interpreted and compiled graphs may differ in the last bit, so a training run that can be
     resumed must not depend on how often a graph was seen before.
@@ -97,6 +97,11 @@ class compiling_at_once:  # noqa: N801 - used as a statement: with compiling_at_
 
     def __exit__(self, *exception: object) -> None:
         _compile_at_once.pop()
+
+
+def compiles_at_once() -> bool:
+    """Whether the body of ``compiling_at_once`` is running."""
+    return bool(_compile_at_once)
 
 
 def gradients(
@@ -120,7 +125,13 @@ def gradients(
     entries, handles = settle_writes(record, outputs, wrt)
     outputs, wrt = handles(outputs), handles(wrt)
     given = [ones_for(t) for t in outputs] if douts is None else _fitting(outputs, douts)
-    direct = records or traces or not all(t.dtype.is_float for t in outputs)
+    direct = (
+        records
+        or traces
+        or not all(t.dtype.is_float for t in outputs)
+        # A Cell's own bprop is Python code that may do something else in each call.
+        or any(entry.op.category == "custom" for entry in entries)
+    )
     if direct or any(dout is None for dout in given):
         found = run_backward(entries, outputs, given, wrt)
         pairs = zip(wrt, found, strict=True)

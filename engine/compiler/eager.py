@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.gradgraph import compiles_at_once
 from ..dtype import dtype_of
 from ..ops import registry
 from ..ops.registry import Op
@@ -25,15 +26,17 @@ _runs: dict[object, Run | None] = {}
 def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Any:
     """Run a composite op as one compiled kernel, or return None to leave it to NumPy.
 
-    The first call with given shapes, dtypes and attributes is left to NumPy; the second compiles.
+    The first call with given shapes, dtypes and attributes is left to NumPy; the second compiles
+    (the first already in ``autograd.gradgraph.compiling_at_once``).
     """
     key = (op.name, tuple([(a.shape, a.dtype) for a in arrays]), tuple(attrs.items()))
     run = _runs.get(key, decline)
     if run is decline:
         if len(_runs) >= MAX_KERNELS:
             _runs.clear()
-        _runs[key] = None
-        return None
+        run = _runs[key] = None
+        if not compiles_at_once():
+            return None
     if run is None:
         run = _runs[key] = _compile(op, arrays, attrs) or refuse
     return run(arrays)

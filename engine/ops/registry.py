@@ -256,10 +256,13 @@ def run_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: Attrs) -> Any:
     return op.kernel(*arrays, **attrs)
 
 
-def note_write(tensor: Tensor) -> None:
-    """Tell the active records that the tensor's memory is about to be written to."""
+def note_write(tensor: Tensor, before: np.ndarray | None = None) -> None:
+    """Tell the active records that the tensor's memory is about to be written to.
+
+    ``before`` is a copy of it, with which gradients of what read it stay right.
+    """
     for record in records:
-        record.note_write(tensor)
+        record.note_write(tensor, before)
 
 
 def op(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import ops
+from ..autograd.gradgraph import compiling_at_once
 from ..autograd.transforms import value_and_grad
 from ..compiler.report import Report
 from ..nn.optim import Optimizer
@@ -78,13 +79,16 @@ class EagerStep:
         """Run forward and backward; running statistics change here, `discard` puts them back."""
         self.objective.set_training(True)
         self._states = [CellState(node) for node in self.objective.graph.nodes.values()]
-        values, self._gradients = gradients_of(self.objective, feeds, clock, self.trained)
+        # A resumed run must compute as the first one did, whatever was compiled before it.
+        with compiling_at_once():
+            values, self._gradients = gradients_of(self.objective, feeds, clock, self.trained)
         squares = np.array([square(g.data) for g in self._gradients])
         return outcome_of([value.data for value in values], squares)
 
     def commit(self) -> None:
         """Apply the optimizer."""
-        self.optimizer(self._gradients)
+        with compiling_at_once():
+            self.optimizer(self._gradients)
         self._forget()
 
     def discard(self) -> None:

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from ..autograd.gradgraph import compiling_at_once
 from ..parameter import Parameter
 from .breakpoints import Breakpoints
 from .debugstep import DebugStep
@@ -276,7 +277,9 @@ class TrainingRun:
         judged = self.objective.logits is not None
         for start in range(0, examples, EVALUATION_BATCH):
             stop = min(start + EVALUATION_BATCH, examples)
-            values = [v.data for v in self.objective(take(columns, slice(start, stop)), self.clock)]
+            batch = take(columns, slice(start, stop))
+            with compiling_at_once():
+                values = [value.data for value in self.objective(batch, self.clock)]
             losses += float(values[0].reshape(())) * (stop - start)
             right += accuracy_of(values[1], values[2]) * (stop - start) if judged else 0.0
         return Evaluation(losses / examples, right / examples if judged else None, examples)
