@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QIcon, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -25,6 +25,8 @@ class ActionSpec:
     checkable: bool = False
     gap: bool = False
     """Whether a separator stands before it."""
+    on_canvas: bool = False
+    """Whether its keys mean something else where one types."""
 
 
 _A = ActionSpec
@@ -33,27 +35,27 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _A("open", "Open…", "File", "Ctrl+O", "folder-open"),
     _A("save", "Save", "File", "Ctrl+S", "floppy-disk", gap=True),
     _A("save_as", "Save as…", "File", "Ctrl+Shift+S"),
-    _A("export", "Export as Python…", "File", "Ctrl+E", "file-code", gap=True),
+    _A("export", "Export as Python…", "File", "Ctrl+E", "code", gap=True),
     _A("save_weights", "Save weights…", "File"),
     _A("load_weights", "Load weights…", "File"),
     _A("quit", "Quit", "File", "Ctrl+Q", gap=True),
     _A("undo", "Undo", "Edit", "Ctrl+Z", "arrow-counter-clockwise"),
     _A("redo", "Redo", "Edit", "Ctrl+Shift+Z", "arrow-clockwise"),
-    _A("cut", "Cut", "Edit", "Ctrl+X", "scissors", gap=True),
-    _A("copy", "Copy", "Edit", "Ctrl+C", "copy"),
-    _A("paste", "Paste", "Edit", "Ctrl+V", "clipboard"),
-    _A("duplicate", "Duplicate", "Edit", "Ctrl+D"),
-    _A("delete", "Delete", "Edit", "Del", "trash"),
-    _A("select_all", "Select all", "Edit", "Ctrl+A", gap=True),
-    _A("rename", "Rename", "Edit", "F2"),
-    _A("add_node", "Add a node…", "Edit", "Tab", "plus", gap=True),
+    _A("cut", "Cut", "Edit", "Ctrl+X", "scissors", gap=True, on_canvas=True),
+    _A("copy", "Copy", "Edit", "Ctrl+C", "copy", on_canvas=True),
+    _A("paste", "Paste", "Edit", "Ctrl+V", "clipboard", on_canvas=True),
+    _A("duplicate", "Duplicate", "Edit", "Ctrl+D", on_canvas=True),
+    _A("delete", "Delete", "Edit", "Del", "trash", on_canvas=True),
+    _A("select_all", "Select all", "Edit", "Ctrl+A", gap=True, on_canvas=True),
+    _A("rename", "Rename", "Edit", "F2", on_canvas=True),
+    _A("add_node", "Add a node…", "Edit", "Tab", "plus", gap=True, on_canvas=True),
     _A("add_frame", "Frame the selection", "Edit", "Ctrl+Shift+G"),
     _A("add_note", "Add a note", "Edit", "Ctrl+Shift+N"),
     _A("find", "Search nodes and actions", "Edit", "Ctrl+K", "magnifying-glass"),
     _A("zoom_in", "Zoom in", "View", "Ctrl++", "magnifying-glass-plus"),
     _A("zoom_out", "Zoom out", "View", "Ctrl+-", "magnifying-glass-minus"),
     _A("zoom_reset", "100 %", "View", "Ctrl+0"),
-    _A("fit", "Fit the drawing", "View", "F", "frame-corners"),
+    _A("fit", "Fit the drawing", "View", "F", "frame-corners", on_canvas=True),
     _A("reset_layout", "Reset the panels", "View", gap=True),
     _A("run", "Run", "Run", "F5", "play", "Run from the start to the next breakpoint"),
     _A("step", "Step", "Run", "F10", "", "Run one node, then pause"),
@@ -90,13 +92,20 @@ MENUS = ("File", "Edit", "View", "Run", "Help")
 class Actions(QObject):
     """The QActions by id, with their handlers; they live as long as the window."""
 
-    def __init__(self, parent: QWidget, handlers: Mapping[str, Callable[..., object]]) -> None:
+    def __init__(
+        self,
+        parent: QWidget,
+        canvas: QWidget,
+        handlers: Mapping[str, Callable[..., object]],
+    ) -> None:
         super().__init__(parent)
         unknown = handlers.keys() ^ {spec.id for spec in ACTIONS}
         if unknown:
             raise ValueError(f"actions without a handler, or the other way round: {unknown}")
         self._specs = {spec.id: spec for spec in ACTIONS}
-        self._actions = {spec.id: self._make(spec, handlers[spec.id], parent) for spec in ACTIONS}
+        self._actions = {
+            spec.id: self._make(spec, handlers[spec.id], parent, canvas) for spec in ACTIONS
+        }
         self.color_icons()
         theme.switch.changed.connect(self.color_icons)
 
@@ -122,7 +131,13 @@ class Actions(QObject):
         for id, spec in self._specs.items():
             self._actions[id].setIcon(theme.icon(spec.icon) if spec.icon else QIcon())
 
-    def _make(self, spec: ActionSpec, handler: Callable[..., object], parent: QWidget) -> QAction:
+    def _make(
+        self,
+        spec: ActionSpec,
+        handler: Callable[..., object],
+        parent: QWidget,
+        canvas: QWidget,
+    ) -> QAction:
         action = QAction(spec.text, self)
         action.setObjectName(spec.id)
         action.setCheckable(spec.checkable)
@@ -133,8 +148,12 @@ class Actions(QObject):
         if spec.checkable:
             action.toggled.connect(handler)
         else:
-            action.triggered.connect(lambda: handler())
-        parent.addAction(action)
+            action.triggered.connect(lambda _checked: handler())
+        if spec.on_canvas:
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            canvas.addAction(action)
+        else:
+            parent.addAction(action)
         return action
 
 

@@ -58,12 +58,11 @@ class _Heading(QWidget):
 
     def __init__(self, dock: QDockWidget) -> None:
         super().__init__(dock)
-        self.setFixedHeight(32)
         self._label = QLabel(dock.windowTitle().upper())
         self._label.setFont(theme.font(theme.SMALL, 600))
         self._label.setProperty("role", "heading")
         row = QHBoxLayout(self)
-        row.setContentsMargins(14, 6, 8, 0)
+        row.setContentsMargins(14, 14, 8, 7)
         row.addWidget(self._label)
         row.addStretch(1)
         dock.windowTitleChanged.connect(self._label.setText)

@@ -212,7 +212,7 @@ def allowed_actions(state: EditorState) -> dict[str, bool]:
     idle = ready and words not in ("running", "training")
     stepping = words in ("paused", "failed", "finished")
     return {
-        "run": idle and words not in ("paused", "training paused"),
+        "run": idle and words != "training paused",
         "step": idle and words != "training paused",
         "back": idle and stepping and state.run.back > 0,
         "continue": idle and words in ("paused", "training paused"),

@@ -62,7 +62,7 @@ def node_entries(state: EditorState, specs: Sequence[NodeSpec] | None = None) ->
             spec.doc.split(". ")[0].rstrip("."),
             spec.category,
             " ".join((spec.title, spec.type.partition(".")[2], spec.stem, *spec.keywords)),
-            lambda canvas, type=spec.type: canvas.add_node_in_view(type),
+            lambda canvas, type=spec.type: canvas.editor.add_node_in_view(type),
             type=spec.type,
         )
         for spec in (state.library.values() if specs is None else specs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,11 @@ def points(pixels: float) -> float:
 
 def font(size: float, weight: int = 400, *, mono: bool = False) -> QFont:
     """The program's font at `size` pixels; `weight` is 400, 500, 600 or 700."""
+    return QFont(_font(size, weight, mono))
+
+
+@lru_cache(maxsize=64)
+def _font(size: float, weight: int, mono: bool) -> QFont:
     result = QFont()
     result.setFamilies([MONO_FAMILY if mono else TEXT_FAMILY, *CJK_FAMILIES])
     result.setPointSizeF(points(size))

@@ -67,7 +67,7 @@ class TopBar(QWidget):
         row.addWidget(self._button("train"))
         row.addWidget(self.export_button)
         row.addStretch(1)
-        row.addWidget(self.search)
+        row.addWidget(self.search, 3)
 
     def _button(self, id: str, role: str = "") -> QPushButton:
         action = self._actions[id]

@@ -52,7 +52,7 @@ class MainWindow(QMainWindow):
         self.canvas = CanvasView(self.state)
         self.docks: dict[str, Dock] = {}
         self._last_in_area: dict[Area, Dock] = {}
-        self.actions_by_id = Actions(self, self._handlers())
+        self.actions_by_id = Actions(self, self.canvas, self._handlers())
         self.menus = self._make_menus()
         self._lay_out()
         self._connect()
@@ -125,16 +125,16 @@ class MainWindow(QMainWindow):
             "quit": self.close,
             "undo": undo.undo,
             "redo": undo.redo,
-            "cut": canvas.cut,
-            "copy": canvas.copy,
-            "paste": canvas.paste,
-            "duplicate": canvas.duplicate,
-            "delete": canvas.delete_selection,
-            "select_all": canvas.select_all,
-            "rename": canvas.rename_selected,
-            "add_node": canvas.search_here,
-            "add_frame": canvas.add_frame,
-            "add_note": canvas.add_note,
+            "cut": canvas.editor.cut,
+            "copy": canvas.editor.copy,
+            "paste": canvas.editor.paste,
+            "duplicate": canvas.editor.duplicate,
+            "delete": canvas.editor.delete_selection,
+            "select_all": canvas.editor.select_all,
+            "rename": canvas.asking.rename_selected,
+            "add_node": canvas.asking.search_here,
+            "add_frame": canvas.editor.add_frame,
+            "add_note": canvas.editor.add_note,
             "find": self.open_search,
             "zoom_in": canvas.zoom_in,
             "zoom_out": canvas.zoom_out,
@@ -150,7 +150,7 @@ class MainWindow(QMainWindow):
             "run_to": control.run_to_selected,
             "rerun_from": control.rerun_from_selected,
             "backward": control.backward,
-            "breakpoint": canvas.toggle_breakpoint_selected,
+            "breakpoint": canvas.editor.toggle_breakpoint_selected,
             "training_mode": control.set_training_mode,
             "pin_batch": control.pin_batch,
             "compile": control.compile_selection,
@@ -225,7 +225,7 @@ class MainWindow(QMainWindow):
         self.canvas.rerun_asked.connect(self.control.rerun_from)
         self.canvas.compile_asked.connect(self.control.compile_selection)
         self.canvas.dissolve_asked.connect(self.control.dissolve_group)
-        self.palette_panel.chosen.connect(self.canvas.add_node_in_view)
+        self.palette_panel.chosen.connect(self.canvas.editor.add_node_in_view)
         for signal in (state.run_changed, state.session_changed, state.selection_changed):
             signal.connect(self._refresh)
         state.undo_stack.indexChanged.connect(self._refresh)

@@ -10,12 +10,17 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPixmap, QTransform
 from .. import theme
 from .geometry import GRID
 
+LEAST_ZOOM = 0.15
+"""Farther away than this there are no dots."""
 LEAST_PIXELS = 14.0
 """Dots never stand closer on the screen than this."""
 
 
 def paint_grid(painter: QPainter, rect: QRectF, zoom: float) -> None:
-    """Dots every 20 units, or 40, 80, … when those would stand too close."""
+    """The sheet, and dots every 20 units, or 40, 80, … when those would stand too close."""
+    if zoom < LEAST_ZOOM:
+        painter.fillRect(rect, QColor(theme.current().canvas))
+        return
     step = float(GRID)
     while step * zoom < LEAST_PIXELS:
         step *= 2
@@ -37,7 +42,7 @@ _BRUSHES: dict[tuple[str, float, float], QBrush] = {}
 def _make_brush(step: float, zoom: float) -> QBrush:
     pixels = max(1, math.ceil(step * zoom))
     tile = QPixmap(pixels, pixels)
-    tile.fill(Qt.GlobalColor.transparent)
+    tile.fill(QColor(theme.current().canvas))
     painter = QPainter(tile)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)

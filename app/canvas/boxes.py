@@ -237,5 +237,8 @@ class NoteItem(QGraphicsRectItem):
         painter.drawText(inside, int(flags), text or "Double-click to write a note")
 
 
+BoxItem = GroupItem | FrameItem | NoteItem
+
+
 def _outer(rect: tuple[float, float, float, float]) -> QRectF:
     return QRectF(0.0, 0.0, rect[2], rect[3]).adjusted(-2.0, -2.0, 2.0, 2.0)

@@ -1,8 +1,10 @@
-"""A wire on the canvas: one item with its path kept, its label, and its breakpoint's dot."""
+"""Wires on the canvas: each keeps its path, label and marks; one layer draws those in sight."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
@@ -37,95 +39,79 @@ class Wire:
     watch: bool = False
 
 
-class EdgeItem(QGraphicsRectItem):
-    """Draws a wire of the document; its rectangle is native and holds the path and its marks."""
+class EdgeItem:
+    """A wire of the document as it is drawn; the layer of wires draws it."""
 
     def __init__(self, edge: Edge, route: Route, wire: Wire) -> None:
-        super().__init__()
         self.edge, self.route, self.wire = edge, route, wire
-        self.setPen(Qt.PenStyle.NoPen)
-        self.setZValue(-1.0)
-        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+        self.hidden = False
+        self.marks: list[str] = []
+        """What stands on the wire beside its label, from left to right."""
+        self.pill = QRectF()
+        """The label's rectangle; empty when it does not fit."""
+        self.rect = QRectF()
+        """What it covers of the scene."""
         self._fit()
 
     def show_route(self, route: Route) -> None:
         """Take another way."""
         self.route = route
         self._fit()
-        self.update()
 
-    def show_wire(self, wire: Wire) -> None:
-        """Look otherwise; draws again only if something is different."""
-        if wire != self.wire:
-            self.wire = wire
-            self.setZValue(-0.5 if wire.paused or wire.selected else -1.0)
-            self._fit()
-            self.update()
-
-    @property
-    def marks(self) -> list[str]:
-        """What stands on the wire beside its label, from left to right."""
-        wire = self.wire
-        found = [("breakpoint", wire.breakpoint), ("gradient", wire.gradient)]
-        marks = [name for name, state in found if state]
-        return [*marks, "watch"] if wire.watch else marks
-
-    @property
-    def label_fits(self) -> bool:
-        """Whether there is room for the label on the wire."""
-        if not self.wire.label or self.wire.paused:
+    def show_wire(self, wire: Wire) -> bool:
+        """Look otherwise; True if something is different."""
+        if wire == self.wire:
             return False
-        return self._cluster_width(True) <= self.route.room + 2.0
-
-    def pill(self) -> QRectF:
-        """The label's rectangle; empty when it does not fit."""
-        if not self.label_fits:
-            return QRectF()
-        width = _pill_width(self.wire.label)
-        left = self.route.middle.x() + self._cluster_width(True) / 2 - width
-        return QRectF(left, self.route.middle.y() - PILL_HEIGHT / 2, width, PILL_HEIGHT)
+        self.wire = wire
+        self._fit()
+        return True
 
     def mark_at(self, mark: str) -> QPointF:
         """The middle of a mark's dot."""
         place = self.marks.index(mark) if mark in self.marks else 0
-        left = self.route.middle.x() - self._cluster_width(self.label_fits) / 2
-        return QPointF(left + MARK_ROOM * (place + 0.5), self.route.middle.y())
+        half = (MARK_ROOM * len(self.marks) + self.pill.width()) / 2
+        return self.route.middle + QPointF(MARK_ROOM * (place + 0.5) - half, 0.0)
 
-    def _cluster_width(self, with_label: bool) -> float:
-        label = _pill_width(self.wire.label) if with_label else 0.0
-        return MARK_ROOM * len(self.marks) + label
+    def _arrange(self) -> None:
+        """Find the marks, and the label's rectangle: empty where there is no room for it."""
+        wire, middle = self.wire, self.route.middle
+        states = (("breakpoint", wire.breakpoint), ("gradient", wire.gradient))
+        self.marks = [name for name, state in states if state]
+        if wire.watch:
+            self.marks.append("watch")
+        width = _pill_width(wire.label) if wire.label and not wire.paused else 0.0
+        whole = MARK_ROOM * len(self.marks) + width
+        if not width or whole > self.route.room + 2.0:
+            self.pill = QRectF()
+            return
+        right = middle.x() + whole / 2
+        self.pill = QRectF(right - width, middle.y() - PILL_HEIGHT / 2, width, PILL_HEIGHT)
 
     def _fit(self) -> None:
+        self._arrange()
         rect = self.route.path.controlPointRect()
-        middle, half = self.route.middle, self._cluster_width(bool(self.wire.label)) / 2
+        middle, half = self.route.middle, (MARK_ROOM * len(self.marks) + self.pill.width()) / 2
         rect |= QRectF(middle.x() - half, middle.y() - 10.0, 2 * half, 20.0)
-        rect.adjust(-MARGIN, -MARGIN, MARGIN, MARGIN)
-        if rect != self.rect():
-            self.setRect(rect)
+        self.rect = rect.adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN)
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,
-        widget: QWidget | None = None,
-    ) -> None:
-        """Draw the wire."""
-        colors, wire = theme.current(), self.wire
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(_pen(colors, wire))
-        painter.drawPath(self.route.path)
+    def paint_label(self, painter: QPainter, colors: Theme) -> None:
+        """Draw what stands on the wire: halo, marks and label."""
+        wire = self.wire
         if wire.paused:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(colors.color("stop", 0.3))
-            at = self.mark_at("breakpoint") if self.marks else self.route.middle
-            painter.drawEllipse(at, HALO, HALO)
-            if not self.marks:
-                painter.setBrush(QColor(colors.stop))
-                painter.drawEllipse(at, DOT, DOT)
+            self._paint_halo(painter, colors)
         if self.marks:
             self._paint_marks(painter, colors)
-        if self.label_fits:
-            _paint_pill(painter, colors, self.pill(), wire.label)
+        if not self.pill.isEmpty():
+            _paint_pill(painter, colors, self.pill, wire.label)
+
+    def _paint_halo(self, painter: QPainter, colors: Theme) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colors.color("stop", 0.3))
+        at = self.mark_at("breakpoint") if self.marks else self.route.middle
+        painter.drawEllipse(at, HALO, HALO)
+        if not self.marks:
+            painter.setBrush(QColor(colors.stop))
+            painter.drawEllipse(at, DOT, DOT)
 
     def _paint_marks(self, painter: QPainter, colors: Theme) -> None:
         wire = self.wire
@@ -147,18 +133,56 @@ class EdgeItem(QGraphicsRectItem):
                     painter.drawLine(at + QPointF(-2.6, dy), at + QPointF(2.6, dy))
 
 
+class WireLayer(QGraphicsRectItem):
+    """One item for all wires: asked to paint, it draws those in the exposed rectangle."""
+
+    def __init__(self, extent: QRectF, seen: Callable[[QRectF], Iterable[EdgeItem]]) -> None:
+        super().__init__(extent)
+        self._seen = seen
+        self.setPen(Qt.PenStyle.NoPen)
+        self.setZValue(-1.0)
+        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+        self.setFlag(QGraphicsRectItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,
+        widget: QWidget | None = None,
+    ) -> None:
+        """Draw the lines, the important ones last, then what stands on them."""
+        colors = theme.current()
+        rect = option.exposedRect  # type: ignore[attr-defined]
+        seen = sorted((e for e in self._seen(rect) if not e.hidden), key=_weight)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        last: QPen | None = None
+        for item in seen:
+            pen = _pen(colors, item.wire)
+            if pen is not last:
+                painter.setPen(pen)
+                last = pen
+            painter.drawPath(item.route.path)
+        for item in seen:
+            if item.marks or item.wire.paused or not item.pill.isEmpty():
+                item.paint_label(painter, colors)
+
+
+def _weight(item: EdgeItem) -> int:
+    wire = item.wire
+    return 3 if wire.paused else 2 if wire.selected else 1 if wire.ran else 0
+
+
 def _pen(colors: Theme, wire: Wire) -> QPen:
     if wire.paused or wire.failed:
-        color, width = colors.stop, 2.6
-    elif wire.ran:
-        color, width = colors.ok, 2.6
-    else:
-        color, width = colors.wire, 1.8
+        return _pen_of(colors.stop, 2.6)
     if wire.selected:
-        color, width = (colors.accent if not wire.paused else color), max(width, 2.6)
-    pen = QPen(QColor(color), width)
-    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-    return pen
+        return _pen_of(colors.accent, 2.6)
+    return _pen_of(colors.ok, 2.6) if wire.ran else _pen_of(colors.wire, 1.8)
+
+
+@lru_cache(maxsize=64)
+def _pen_of(color: str, width: float) -> QPen:
+    return QPen(QColor(color), width)
 
 
 def _pill_width(label: str) -> float:
@@ -166,11 +190,11 @@ def _pill_width(label: str) -> float:
 
 
 def _paint_pill(painter: QPainter, colors: Theme, rect: QRectF, label: str) -> None:
-    painter.setPen(QPen(QColor(colors.line), 1.0))
+    painter.setPen(_pen_of(colors.line, 1.0))
     painter.setBrush(QColor(colors.canvas))
     painter.drawRoundedRect(rect, PILL_HEIGHT / 2, PILL_HEIGHT / 2)
     painter.setFont(theme.font(theme.SMALL, mono=True))
-    painter.setPen(QColor(colors.muted))
+    painter.setPen(_pen_of(colors.muted, 1.0))
     painter.drawText(QPointF(rect.left() + PILL_PAD, rect.center().y() + 4.0), label)
 
 

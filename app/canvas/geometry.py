@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -109,7 +110,8 @@ def straight(start: QPointF, end: QPointF) -> Route:
     bend = min(max(28.0, reach * 0.5, abs(end.y() - start.y()) * 0.25), max(reach, 120.0))
     path = QPainterPath(start)
     path.cubicTo(start.x() + bend, start.y(), end.x() - bend, end.y(), end.x(), end.y())
-    room = reach - 2 * PORT_RADIUS - 4.0
+    steep = 10.0 if abs(end.y() - start.y()) > 30.0 else 0.0
+    room = reach - 2 * PORT_RADIUS - 4.0 + steep
     return Route(path, (start + end) / 2, room)
 
 
@@ -185,8 +187,7 @@ def distance_to_path(path: QPainterPath, point: QPointF) -> float:
     """How far a point is from a wire."""
     best = math.inf
     for polygon in path.toSubpathPolygons():
-        points = polygon.toList()
-        for a, b in zip(points, points[1:], strict=False):
+        for a, b in itertools.pairwise(polygon.toList()):
             best = min(best, _distance_to_line(a, b, point))
     return best
 

@@ -84,7 +84,7 @@ def _on_mark(scene: CanvasScene, at: QPointF) -> Hit | None:
         for mark in item.marks:
             if (at - item.mark_at(mark)).manhattanLength() <= MARK_REACH:
                 return Hit("mark", name=mark, edge=key)
-        if item.pill().contains(at):
+        if item.pill.contains(at):
             return Hit("label", edge=key)
     return None
 

@@ -35,36 +35,37 @@ def _wire_menu(view: CanvasView, menu: QMenu, key: EdgeKey) -> None:
     document = view.state.document
     mark = document.breakpoints.get((*key, "forward"))
     if mark is None:
-        menu.addAction("Add a breakpoint", lambda: view.toggle_breakpoint(key))
-        menu.addAction("Add a condition…", lambda: view.edit_condition(key))
+        menu.addAction("Add a breakpoint", lambda: view.editor.toggle_breakpoint(key))
+        menu.addAction("Add a condition…", lambda: view.asking.edit_condition(key))
     else:
         words = "Disable the breakpoint" if mark.enabled else "Enable the breakpoint"
         on = not mark.enabled
-        menu.addAction("Edit the condition…", lambda: view.edit_condition(key))
+        menu.addAction("Edit the condition…", lambda: view.asking.edit_condition(key))
         menu.addAction(
-            words, lambda: view.perform(edits.enable_breakpoint(document, key, "forward", on))
+            words,
+            lambda: view.editor.perform(edits.enable_breakpoint(document, key, "forward", on)),
         )
-        menu.addAction("Remove the breakpoint", lambda: view.toggle_breakpoint(key))
+        menu.addAction("Remove the breakpoint", lambda: view.editor.toggle_breakpoint(key))
     gradient = (*key, "gradient") in document.breakpoints
     words = "Remove the gradient breakpoint" if gradient else "Break on the gradient"
-    menu.addAction(words, lambda: view.toggle_breakpoint(key, "gradient"))
+    menu.addAction(words, lambda: view.editor.toggle_breakpoint(key, "gradient"))
     menu.addSeparator()
     watched = (*key, "forward") in document.watches
     words = "Stop watching" if watched else "Watch"
-    menu.addAction(words, lambda: view.perform(edits.toggle_watch(document, key)))
+    menu.addAction(words, lambda: view.editor.perform(edits.toggle_watch(document, key)))
     menu.addAction("Run to here", lambda: view.run_to_asked.emit(key[0]))
     menu.addSeparator()
-    menu.addAction("Delete the wire", view.delete_selection)
+    menu.addAction("Delete the wire", view.editor.delete_selection)
 
 
 def _node_menu(view: CanvasView, menu: QMenu, id: str) -> None:
-    menu.addAction("Rename", lambda: view.rename_node(id))
-    menu.addAction("Duplicate", view.duplicate)
-    menu.addAction("Copy", view.copy)
-    menu.addAction("Delete", view.delete_selection)
+    menu.addAction("Rename", lambda: view.asking.rename_node(id))
+    menu.addAction("Duplicate", view.editor.duplicate)
+    menu.addAction("Copy", view.editor.copy)
+    menu.addAction("Delete", view.editor.delete_selection)
     menu.addSeparator()
     menu.addAction("⚡ Compile selection", view.compile_asked.emit)
-    menu.addAction("Frame the selection", view.add_frame)
+    menu.addAction("Frame the selection", view.editor.add_frame)
     menu.addSeparator()
     menu.addAction("Run to here", lambda: view.run_to_asked.emit(id))
     menu.addAction("Run again from here", lambda: view.rerun_asked.emit(id))
@@ -72,21 +73,22 @@ def _node_menu(view: CanvasView, menu: QMenu, id: str) -> None:
 
 def _box_menu(view: CanvasView, menu: QMenu, id: str) -> None:
     menu.addAction(
-        "Rename" if id not in view.state.document.notes else "Edit", lambda: view.edit_box(id)
+        "Rename" if id not in view.state.document.notes else "Edit",
+        lambda: view.asking.edit_box(id),
     )
     if view.is_group(id):
         menu.addAction("⚡ Compile again", view.compile_asked.emit)
         menu.addAction("Dissolve the group", view.dissolve_asked.emit)
     else:
-        menu.addAction("Delete", view.delete_selection)
+        menu.addAction("Delete", view.editor.delete_selection)
 
 
 def _sheet_menu(view: CanvasView, menu: QMenu) -> None:
-    menu.addAction("Add a node…", view.search_here)
-    menu.addAction("Add a note", view.add_note)
-    menu.addAction("Paste", view.paste)
+    menu.addAction("Add a node…", view.asking.search_here)
+    menu.addAction("Add a note", view.editor.add_note)
+    menu.addAction("Paste", view.editor.paste)
     menu.addSeparator()
-    menu.addAction("Select all", view.select_all)
+    menu.addAction("Select all", view.editor.select_all)
     menu.addAction("Fit the drawing", view.fit)
 
 

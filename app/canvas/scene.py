@@ -15,17 +15,17 @@ from ...nodes.items import NodeItem as NodeData
 from .. import theme
 from ..state import EditorState, key_of
 from . import geometry
-from .boxes import FrameItem, GroupItem, GroupLook, NoteItem, group_line, group_rect
-from .edge_item import EdgeItem, Wire
+from .boxes import BoxItem, FrameItem, GroupItem, GroupLook, NoteItem, group_line, group_rect
+from .edge_item import EdgeItem, Wire, WireLayer
+from .far import FarPicture, picture
 from .geometry import Route
 from .index import Bounds
 from .node_item import Look, NodeItem
+from .paused_card import PausedCard, words
 
 EXTENT = 200_000.0
 DETOUR_NODES, DETOUR_REACH = 400, 220.0
 """Wires longer than this go around cards, in drawings of at most so many nodes."""
-
-BoxItem = GroupItem | FrameItem | NoteItem
 
 
 class CanvasScene(QGraphicsScene):
@@ -39,10 +39,12 @@ class CanvasScene(QGraphicsScene):
         self.nodes: dict[str, NodeItem] = {}
         self.edges: dict[EdgeKey, EdgeItem] = {}
         self.boxes: dict[str, BoxItem] = {}
+        self._layer = WireLayer(self.sceneRect(), self._edges_in)
+        self.addItem(self._layer)
         self._wired: dict[str, list[str]] = {}
         self._touching: dict[str, list[EdgeKey]] = {}
         self._problems: dict[str, list[Problem]] = {}
-        self._moving: set[str] = set()
+        self._paused_card: PausedCard | None = None
         state.document_replaced.connect(self._rebuild)
         state.document_changed.connect(self._document_changed)
         state.inference_changed.connect(self._show_inference)
@@ -66,9 +68,9 @@ class CanvasScene(QGraphicsScene):
             if edge.source != edge.target:
                 self._touching[edge.source].append(key)
         for key in self.edges.keys() - document.edges.keys():
-            self._drop(self.edges.pop(key))
+            del self.edges[key]
         for id in self.nodes.keys() - document.nodes.keys():
-            self._drop(self.nodes.pop(id))
+            self.removeItem(self.nodes.pop(id))
         moved = {id for id, node in document.nodes.items() if self._sync_node(id, node)}
         self._forget_places()
         detours = len(document.nodes) <= DETOUR_NODES and bool(moved)
@@ -76,6 +78,7 @@ class CanvasScene(QGraphicsScene):
             self._sync_edge(key, edge, detours or not moved.isdisjoint((edge.source, edge.target)))
         self._sync_boxes()
         self._forget_places()
+        self._show_paused()
         self.update()
 
     def _sync_node(self, id: str, node: NodeData) -> bool:
@@ -92,8 +95,7 @@ class CanvasScene(QGraphicsScene):
     def _sync_edge(self, key: EdgeKey, edge: Edge, moved: bool) -> None:
         item = self.edges.get(key)
         if item is None:
-            item = self.edges[key] = EdgeItem(edge, self._route(edge), self._wire(edge))
-            self.addItem(item)
+            self.edges[key] = EdgeItem(edge, self._route(edge), self._wire(edge))
         elif moved or item.edge != edge:
             item.edge = edge
             item.show_route(self._route(edge))
@@ -105,7 +107,7 @@ class CanvasScene(QGraphicsScene):
         document, chosen = self.state.document, self.state.selection.boxes
         ids = document.groups.keys() | document.frames.keys() | document.notes.keys()
         for id in self.boxes.keys() - ids:
-            self._drop(self.boxes.pop(id))
+            self.removeItem(self.boxes.pop(id))
         for id in document.groups:
             self._sync_group(id)
         for kind, items in ((FrameItem, document.frames), (NoteItem, document.notes)):
@@ -131,11 +133,8 @@ class CanvasScene(QGraphicsScene):
             item = self.boxes[id] = GroupItem(id, rect, look)
             self.addItem(item)
 
-    def _drop(self, item: NodeItem | EdgeItem | BoxItem) -> None:
-        self.removeItem(item)
-
     def _rebuild(self, _: object = None) -> None:
-        for item in (*self.edges.values(), *self.nodes.values(), *self.boxes.values()):
+        for item in (*self.nodes.values(), *self.boxes.values()):
             self.removeItem(item)
         self.edges, self.nodes, self.boxes = {}, {}, {}
         self._collect_problems()
@@ -153,15 +152,33 @@ class CanvasScene(QGraphicsScene):
 
     def refresh(self) -> None:
         """Show what selection, run and reports say; no item moves."""
+        self.__dict__.pop("far_picture", None)
         nodes = self.state.document.nodes
         for id, item in self.nodes.items():
             if id in nodes:
                 item.show_node(item.node, self._look(item.node))
-        for item in self.edges.values():
-            item.show_wire(self._wire(item.edge))
+        changed = [item.show_wire(self._wire(item.edge)) for item in self.edges.values()]
+        if any(changed):
+            self.__dict__.pop("edge_bounds", None)
+        self._layer.update()
         self._sync_boxes()
+        self._show_paused()
+
+    def _show_paused(self) -> None:
+        """The card under the wire at which the run waits."""
+        paused = self.state.run.paused
+        item = self.edges.get(key_of(paused.edge)) if paused and paused.edge else None
+        if self._paused_card is not None:
+            self.removeItem(self._paused_card)
+            self._paused_card = None
+        if paused is not None and item is not None:
+            title, why = words(paused, self.state.document.nodes[item.edge.target].name)
+            at = item.route.middle + QPointF(0.0, 20.0)
+            self._paused_card = PausedCard(title, why, at)
+            self.addItem(self._paused_card)
 
     def _show_node_run(self, id: str) -> None:
+        self.__dict__.pop("far_picture", None)
         group = self.state.document.groups.get(id)
         for node in group.nodes if group else (id,):
             item = self.nodes.get(node)
@@ -170,6 +187,7 @@ class CanvasScene(QGraphicsScene):
             item.show_node(item.node, self._look(item.node))
             for key in self._touching.get(node, ()):
                 self.edges[key].show_wire(self._wire(self.edges[key].edge))
+        self._layer.update()
 
     def _recolor(self, _: object) -> None:
         for item in self.items():
@@ -224,7 +242,7 @@ class CanvasScene(QGraphicsScene):
             news = self.state.group_states.get(group)
             if report is not None and (news is None or news.state == "compiled"):
                 shared = any(id in k.nodes and len(k.nodes) > 1 for k in report.kernels)
-                return "fused" if shared else "compiled"
+                return "fused" if shared else ""
         spent = self.state.run.milliseconds.get(id)
         if spent is None:
             return ""
@@ -286,6 +304,7 @@ class CanvasScene(QGraphicsScene):
 
     def drag(self, offsets: Mapping[str, QPointF]) -> None:
         """Show nodes at other places while they are dragged; the document knows nothing of it."""
+        self.__dict__.pop("far_picture", None)
         keys: set[EdgeKey] = set()
         for id, place in offsets.items():
             self.nodes[id].setPos(place)
@@ -301,6 +320,8 @@ class CanvasScene(QGraphicsScene):
                     target.frame,
                 )
             )
+        self.__dict__.pop("edge_bounds", None)
+        self._layer.update()
         for id, group in self.state.document.groups.items():
             if not offsets.keys().isdisjoint(group.nodes):
                 self._sync_group(id)
@@ -310,8 +331,13 @@ class CanvasScene(QGraphicsScene):
         self.sync()
 
     def _forget_places(self) -> None:
-        for name in ("node_bounds", "edge_bounds"):
+        for name in ("node_bounds", "edge_bounds", "far_picture"):
             self.__dict__.pop(name, None)
+
+    @cached_property
+    def far_picture(self) -> FarPicture:
+        """What is drawn when nodes are too small to read."""
+        return picture(self.nodes, self.edges)
 
     @cached_property
     def node_bounds(self) -> Bounds[str]:
@@ -321,7 +347,10 @@ class CanvasScene(QGraphicsScene):
     @cached_property
     def edge_bounds(self) -> Bounds[EdgeKey]:
         """The wires' rectangles."""
-        return Bounds(list(self.edges), (item.rect() for item in self.edges.values()))
+        return Bounds(list(self.edges), (item.rect for item in self.edges.values()))
+
+    def _edges_in(self, rect: QRectF) -> list[EdgeItem]:
+        return [self.edges[key] for key in self.edge_bounds.touching(rect)]
 
     def drawing_rect(self) -> QRectF:
         """The rectangle around everything drawn."""
@@ -333,7 +362,10 @@ class CanvasScene(QGraphicsScene):
     def close(self) -> None:
         """Let go of every item, in order, before the scene goes."""
         theme.switch.changed.disconnect(self._recolor)
-        for item in (*self.edges.values(), *self.nodes.values(), *self.boxes.values()):
+        if self._paused_card is not None:
+            self.removeItem(self._paused_card)
+            self._paused_card = None
+        for item in (*self.nodes.values(), *self.boxes.values(), self._layer):
             self.removeItem(item)
         self.edges, self.nodes, self.boxes = {}, {}, {}
 

@@ -110,7 +110,7 @@ class MoveTool(Tool):
         self._boxes = set(state.selection.boxes)
         nodes = set(state.selection.nodes)
         for id in self._boxes:
-            nodes |= view.nodes_of_box(id)
+            nodes |= view.editor.nodes_of_box(id)
         self._from = {id: view.canvas.nodes[id].pos() for id in nodes}
         self._box_from = {id: view.canvas.boxes[id].pos() for id in self._boxes}
         self._by = QPointF()
@@ -154,7 +154,7 @@ class MoveTool(Tool):
             parts += inserted
         self.view.highlight_wire(None)
         if change := edits.together(name, parts):
-            self.view.perform(change)
+            self.view.editor.perform(change)
         else:
             self.view.canvas.drop_drag()
 
@@ -204,7 +204,7 @@ class ResizeTool(Tool):
         """Commit the size."""
         if self._now != self._rect:
             change = edits.resize_box(self.view.state.document, self._id, self._now)
-            self.view.perform(change, "Resize")
+            self.view.editor.perform(change, "Resize")
 
     def cancel(self) -> None:
         """Put the size back."""
@@ -233,7 +233,7 @@ class WireTool(Tool):
         self._verdict: Verdict | None = None
         self.moved = False
         if self._taken is not None:
-            view.canvas.edges[self._taken.key].setVisible(False)
+            view.canvas.edges[self._taken.key].hidden = True
 
     def _fixed(self) -> QPointF:
         item = self.view.canvas.nodes[self._id]
@@ -307,14 +307,14 @@ class WireTool(Tool):
         self.cancel()
         if over is not None and verdict is not None:
             if not verdict.ok:
-                self.view.refuse(verdict.reason)
+                self.view.editor.refuse(verdict.reason)
                 return
             self._connect(self._edge(over))
         elif taken is not None:
             if self.moved:
-                self.view.perform(c.Disconnect(*taken.key))
+                self.view.editor.perform(c.Disconnect(*taken.key))
         elif self.moved:
-            self.view.search_for_port(self._side, self._id, self._port, at)
+            self.view.asking.search_for_port(self._side, self._id, self._port, at)
 
     def _connect(self, edge: Edge) -> None:
         taken = self._taken
@@ -322,13 +322,13 @@ class WireTool(Tool):
             return
         parts: list[c.Change] = [c.Disconnect(*taken.key)] if taken else []
         parts.append(c.Connect(edge))
-        self.view.perform(c.Compound("Connect", tuple(parts)) if taken else parts[0])
+        self.view.editor.perform(c.Compound("Connect", tuple(parts)) if taken else parts[0])
 
     def cancel(self) -> None:
         """Leave the wires as they were."""
         QToolTip.hideText()
         if self._taken is not None and self._taken.key in self.view.canvas.edges:
-            self.view.canvas.edges[self._taken.key].setVisible(True)
+            self.view.canvas.edges[self._taken.key].hidden = False
         self.view.viewport().update()
 
     @property
