@@ -1,4 +1,4 @@
-"""The tour: draws, debugs, compiles, trains and exports by itself, and leaves pictures and a report.
+"""The tour: draws, debugs, compiles, trains and exports by itself; leaves pictures and a report.
 
 It drives the same window and the same engine session as a person would; it is what `bin/run` shows
 where there is no display.

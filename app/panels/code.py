@@ -16,7 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
 
-from ...nodes.export import ExportError, python_source
+from ...nodes.export.python import ExportError, python_source
 from .. import theme
 from ..link import SessionLink
 from ..state import EditorState
@@ -72,7 +72,7 @@ class CodePanel(QWidget):
     def refresh(self) -> None:
         """Write the code of the drawing as it is now, or say why there is none."""
         try:
-            text = python_source(self._state.document)
+            text = python_source(self._state.document, inference=self._state.inference)
         except ExportError as error:
             self.message.setText(str(error))
             return

@@ -14,9 +14,9 @@ class Plot(pg.PlotWidget):
     """An empty plot: quiet axes, dotted grid, no menus, the theme's colours also after a switch."""
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, enableMenu=False)
         self._curves: list[tuple[pg.PlotDataItem, str, bool]] = []
-        self.setMenuEnabled(False)
+        self._drop_menus()
         self.hideButtons()
         self.setMouseEnabled(x=False, y=False)
         self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
@@ -30,6 +30,13 @@ class Plot(pg.PlotWidget):
         self.getPlotItem().showGrid(x=False, y=True, alpha=0.25)
         self.recolor()
         theme.switch.changed.connect(self.recolor)
+
+    def _drop_menus(self) -> None:
+        """End the menus that pyqtgraph makes without a parent, which would outlive the plot."""
+        self.setMenuEnabled(False)
+        menu = self.getPlotItem().ctrlMenu
+        if menu is not None:
+            menu.setParent(self, menu.windowFlags())
 
     def add_curve(self, token: str, *, dashed: bool = False) -> pg.PlotDataItem:
         """A new curve in a token's colour; dashes tell two apart without colour."""

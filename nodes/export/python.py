@@ -19,7 +19,7 @@ from .loaders import Loader, loader_of
 from .model import ExportError, Model, Step, read_model
 from .naming import identifier
 
-__all__ = ["ExportError", "Exported", "export_python"]
+__all__ = ["ExportError", "Exported", "export_python", "python_source"]
 BATCH = 256
 """Rows that the exported file puts through the model at once."""
 
@@ -74,6 +74,22 @@ def export_python(
     except OSError as error:
         raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
     return Exported(path, weights)
+
+
+def python_source(
+    document: Document, *, base: Path | None = None, inference: Inference | None = None
+) -> str:
+    """The text that `export_python` would write into the document's folder.
+
+    Raises
+    ------
+    ExportError
+        Nodes stand in the way (listed).
+    """
+    known = inference or infer(document, base)
+    model = read_model(document, known)
+    folder = base or Path()
+    return _Writer(model, known.cost.parameters > 0, folder, folder.resolve()).text()
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
