@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ..engine.compiler.trace import TraceBreak, trace
-from ..engine.dtype import float32
+from ..engine.dtype import float32, int32
 from ..engine.random import RandomState, using
 from ..engine.shape import Aval, ShapeError
 from .cost import Cost, cost_of
@@ -141,7 +141,7 @@ def _sizes(inputs: Inputs, axes: tuple[int, ...]) -> list[int]:
 
 def _unresolved(spec: NodeSpec, params: dict[str, Any], inputs: Inputs) -> str:
     names = [p.name for p in spec.params if p.auto and params[p.name] is None]
-    return f"{' and '.join(names)} cannot be taken from {_given(inputs)}"
+    return f"{' and '.join(names)} cannot be taken from the wires: {_given(inputs)}"
 
 
 def _explain(spec: NodeSpec, params: dict[str, Any], inputs: Inputs, error: Exception) -> Finding:
@@ -152,15 +152,17 @@ def _explain(spec: NodeSpec, params: dict[str, Any], inputs: Inputs, error: Exce
         )
     message = str(error).rstrip(".") or type(error).__name__
     given = "" if isinstance(error, _UnresolvedError) else f" ({_given(inputs)})"
-    return Finding(f"{message}{given}.", _fix(spec, params, inputs), _port(inputs))
+    return Finding(f"{message}{given}.", _fix(spec, params, inputs, error), _port(inputs))
 
 
-def _fix(spec: NodeSpec, params: dict[str, Any], inputs: Inputs) -> str:
+def _fix(spec: NodeSpec, params: dict[str, Any], inputs: Inputs, error: Exception) -> str:
     """The first of some usual remedies under which the node works, in words."""
     for param in spec.params:
+        if param.auto and params[param.name] is None and isinstance(error, _UnresolvedError):
+            return f"Set {param.name}, or feed the node a tensor that has that size."
         if param.auto and params[param.name] is not None:
-            outcome, error = _attempt(spec, params | {param.name: None}, inputs)
-            if error is None:
+            outcome, still = _attempt(spec, params | {param.name: None}, inputs)
+            if still is None:
                 found = outcome.params[param.name]
                 return f"Set {param.name} to {found}, or clear it to take it from the wire."
     for sentence, change in _REMEDIES:
@@ -179,6 +181,10 @@ def _as_float(aval: Aval) -> Aval:
     return Aval(aval.shape, float32)
 
 
+def _as_labels(aval: Aval) -> Aval:
+    return Aval(aval.shape, int32)
+
+
 def _flattened(aval: Aval) -> Aval | None:
     if aval.ndim < 3:
         return None
@@ -191,6 +197,7 @@ def _flattened(aval: Aval) -> Aval | None:
 _REMEDIES: tuple[tuple[str, Callable[[Aval], Aval | None]], ...] = (
     ("Put a Scale or Cast node before {port}: it takes float32.", _as_float),
     ("Put a Flatten node before {port}: it takes rows of numbers.", _flattened),
+    ("Put a Cast node to int32 before {port}: it takes whole numbers.", _as_labels),
 )
 
 

@@ -6,6 +6,7 @@
 import hashlib
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -14,31 +15,34 @@ from . import files
 from .document import Document
 from .items import Edge, Group, NodeItem, Point, Training, View
 
-Row = tuple[str, str, dict[str, object], Point]
+Row = tuple[str, str, dict[str, Any], Point]
 Wire = tuple[str, str, str, str]
 
 
 def digits_mlp() -> Document:
-    """Digits through three dense layers."""
+    """Digits through three dense layers, with dropout between them."""
     rows: list[Row] = [
         ("data.digits", "digits", {}, (0, 40)),
         ("ops.scale", "scale", {"factor": 1 / 16}, (220, 0)),
         ("nn.Flatten", "flatten", {}, (420, 0)),
-        ("nn.Dense", "dense1", {"out_channels": 128}, (600, 0)),
-        ("ops.relu", "relu1", {}, (780, 0)),
-        ("nn.Dense", "dense2", {"out_channels": 64}, (420, 140)),
-        ("ops.relu", "relu2", {}, (600, 140)),
-        ("nn.Dense", "head", {"out_channels": 10}, (780, 140)),
-        ("nn.CrossEntropyLoss", "loss", {}, (960, 240)),
+        ("nn.Dense", "dense1", {"out_channels": 256}, (620, 0)),
+        ("ops.relu", "relu1", {}, (820, 0)),
+        ("nn.Dropout", "dropout", {"p": 0.3}, (220, 160)),
+        ("nn.Dense", "dense2", {"out_channels": 128}, (420, 160)),
+        ("ops.relu", "relu2", {}, (620, 160)),
+        ("nn.Dense", "head", {"out_channels": 10}, (820, 160)),
+        ("nn.CrossEntropyLoss", "loss", {}, (820, 320)),
     ]
-    chain = ["scale", "flatten", "dense1", "relu1", "dense2", "relu2", "head"]
-    training = Training(optimizer="Adam", learning_rate=0.002, batch_size=32, epochs=20)
+    chain = ["scale", "flatten", "dense1", "relu1", "dropout", "dense2", "relu2", "head"]
+    training = Training(
+        optimizer="Adam", learning_rate=0.002, schedule="cosine", batch_size=32, epochs=30
+    )
     return _drawn("Digits MLP", rows, chain, training)
 
 
 def digits_cnn() -> Document:
     """Digits through two convolutions, with the convolutions as a compile group."""
-    conv = {"kernel_size": 3, "pad_mode": "same", "has_bias": True}
+    conv: dict[str, Any] = {"kernel_size": 3, "pad_mode": "same", "has_bias": True}
     rows: list[Row] = [
         ("data.digits", "digits", {}, (0, 40)),
         ("ops.scale", "scale", {"factor": 1 / 16}, (220, 0)),
@@ -52,7 +56,9 @@ def digits_cnn() -> Document:
         ("nn.CrossEntropyLoss", "loss", {}, (800, 280)),
     ]
     chain = ["scale", "conv1", "relu1", "conv2", "relu2", "pool", "flatten", "head"]
-    training = Training(optimizer="Adam", learning_rate=0.001, batch_size=32, epochs=8)
+    training = Training(
+        optimizer="Adam", learning_rate=0.002, schedule="cosine", batch_size=32, epochs=20
+    )
     document = _drawn("Digits CNN", rows, chain, training)
     members = tuple(_id("Digits CNN", name) for name in chain[1:6])
     group = Group(id=_id("Digits CNN", "features group"), name="features", nodes=members)

@@ -120,13 +120,14 @@ class _Walk:
     def _order(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The nodes in topological order, and those in or behind a cycle, each cycle reported."""
         nodes = self.document.nodes
+        by_name = sorted(nodes, key=lambda id: (nodes[id].name, id))
         drawn = nx.DiGraph()
-        drawn.add_nodes_from(sorted(nodes, key=lambda id: (nodes[id].name, id)))
+        drawn.add_nodes_from(by_name)
         edges = sorted(self.document.edges.values(), key=lambda edge: edge.key)
         drawn.add_edges_from((edge.source, edge.target) for edge in edges)
-        place = {id: index for index, id in enumerate(drawn.nodes)}
+        place = {id: index for index, id in enumerate(by_name)}
         if nx.is_directed_acyclic_graph(drawn):
-            return tuple(nx.lexicographical_topological_sort(drawn, key=place.__getitem__)), ()
+            return tuple(_sorted(drawn, place)), ()
         stuck: set[str] = set()
         for members in nx.strongly_connected_components(drawn):
             if len(members) > 1 or any(drawn.has_edge(id, id) for id in members):
@@ -134,13 +135,14 @@ class _Walk:
                 for id in members:
                     stuck |= {id} | nx.descendants(drawn, id)
         free = drawn.subgraph([id for id in drawn if id not in stuck])
-        order = list(nx.lexicographical_topological_sort(free, key=place.__getitem__))
-        return tuple(order), tuple(sorted(stuck, key=place.__getitem__))
+        return tuple(_sorted(free, place)), tuple(sorted(stuck, key=place.__getitem__))
 
     def _report_cycle(self, members: nx.DiGraph) -> None:
         nodes = self.document.nodes
         steps = [step[0] for step in nx.find_cycle(members)]
-        names = " → ".join(nodes[id].name for id in [*steps, steps[0]])
+        first = min(range(len(steps)), key=lambda index: nodes[steps[index]].name)
+        steps = [*steps[first:], *steps[:first], steps[first]]
+        names = " → ".join(nodes[id].name for id in steps)
         found = Finding(f"These nodes feed each other: {names}.", "Remove one of these wires.")
         for id in sorted(members.nodes, key=lambda id: nodes[id].name):
             self._add(id, found)
@@ -252,6 +254,11 @@ class _Walk:
                 message = f"A path leaves {group.name} and comes back through {names}."
                 fix = f"Add {names} to the group; until then it runs eagerly."
                 self._add(group.nodes[0], Finding(message, fix, severity="warning"))
+
+
+def _sorted(drawn: nx.DiGraph, place: Mapping[str, int]) -> list[str]:
+    """The nodes in topological order, those that could go first by their place."""
+    return list(nx.lexicographical_topological_sort(drawn, key=lambda id: place[str(id)]))
 
 
 def inputs_of(

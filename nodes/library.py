@@ -9,6 +9,7 @@ import re
 import typing
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from ..engine import nn, ops
 from ..engine.nn.cell import Cell
@@ -57,6 +58,7 @@ def _cells() -> list[type[Cell]]:
 
 
 def _cell_spec(cell: type[Cell]) -> NodeSpec | None:
+    construct: Any = cell
     doc = read_doc(cell.__doc__)
     ports = _cell_ports(cell)
     params = param_specs(cell, doc, skip=("self", "auto_prefix"))
@@ -73,7 +75,7 @@ def _cell_spec(cell: type[Cell]) -> NodeSpec | None:
         outputs=OUT,
         params=params,
         doc=doc.summary,
-        make=lambda values: cell(**arguments(params, values)),
+        make=lambda values: construct(**arguments(params, values)),
         summarize=summarize,
         keywords=("loss",) if loss else (),
     )

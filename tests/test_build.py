@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cellwire.engine.nn.cell import Cell
 from cellwire.engine.run.graph import Graph, Source
-from cellwire.engine.run.units import run_graph
+from cellwire.engine.run.units import Clock, run_graph
 from cellwire.nodes import changes as c
 from cellwire.nodes import files
 from cellwire.nodes.build import BuildCache, BuildError, build, data_sources, training_settings
@@ -44,7 +44,7 @@ def weights(graph: Graph, id: str) -> dict[str, np.ndarray]:
 
 def test_the_graph_runs_as_it_is_drawn() -> None:
     graph = build(small())
-    values = run_graph(graph, {"input": {"out": np.ones((2, 4), np.float32)}})
+    values = run_graph(graph, {"input": {"out": np.ones((2, 4), np.float32)}}, Clock())
     assert graph.order == ("input", "k", "mul", "dense", "join")
     assert [graph.nodes[id].kind for id in graph.order] == ["data", "data", "op", "cell", "op"]
     assert values[Source("mul", "out")].asnumpy().tolist() == [[2.0] * 4] * 2
@@ -56,7 +56,7 @@ def test_the_graph_runs_as_it_is_drawn() -> None:
 def test_shapes_are_what_inference_said() -> None:
     document = small()
     found = infer(document)
-    for source, tensor in run_graph(build(document), {}).items():
+    for source, tensor in run_graph(build(document), {}, Clock()).items():
         aval = found.avals[source.node, source.port]
         assert tensor.dtype is aval.dtype
         assert len(tensor.shape) == aval.ndim
@@ -118,7 +118,7 @@ def test_examples_are_canonical_and_build(name: str) -> None:
     assert found.loss is not None
     (loss,) = graph.losses()
     assert loss.id == found.loss
-    values = run_graph(graph, {})
+    values = run_graph(graph, {}, Clock())
     assert values[Source(loss.id, "out")].asnumpy() == pytest.approx(np.log(10), abs=1.0)
 
 

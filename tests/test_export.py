@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cellwire.engine.run.graph import Graph, Source
-from cellwire.engine.run.units import run_graph, set_mode
+from cellwire.engine.run.units import Clock, run_graph, set_mode
 from cellwire.nodes import changes as c
 from cellwire.nodes.build import build, data_sources
 from cellwire.nodes.document import Document
@@ -89,7 +89,7 @@ def run_exported(source: Path, feeds: dict[str, np.ndarray], folder: Path) -> tu
 def evaluated(graph: Graph, feeds: dict[str, dict[str, np.ndarray]]) -> dict[Source, np.ndarray]:
     for node in graph.nodes.values():
         set_mode(node, training=False)
-    return {source: tensor.asnumpy() for source, tensor in run_graph(graph, feeds).items()}
+    return {source: tensor.asnumpy() for source, tensor in run_graph(graph, feeds, Clock()).items()}
 
 
 @pytest.mark.parametrize("name", list(EXAMPLES))

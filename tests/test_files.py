@@ -42,6 +42,7 @@ TEXT = """{
     "batch_size": 32,
     "epochs": 10,
     "seed": 0,
+    "shuffle": true,
     "loss": null,
     "metric": "auto",
     "warmup": 3

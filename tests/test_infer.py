@@ -103,13 +103,25 @@ def test_a_wrong_size_names_ports_and_shapes_and_gives_a_fix_that_works() -> Non
     assert fix == "Set in_channels to 512, or clear it to take it from the wire."
 
 
-def test_integers_where_floats_are_needed_are_to_be_scaled() -> None:
+def test_floats_where_whole_numbers_are_needed_are_to_be_cast() -> None:
     document = cnn()
-    document.apply(c.Connect(Edge("digits", "images", "conv", "x")))
+    node_item = NodeItem(id="y", type="data.input", name="y", params={"shape": []})
+    document.apply(c.AddNode(node_item))
+    document.apply(c.Connect(Edge("y", "out", "loss", "labels")))
+    node, _, message, fix = only(infer(document))
+    assert node == "loss"
+    assert "labels is N f32" in message
+    assert fix == "Put a Cast node to int32 before labels: it takes whole numbers."
+
+
+def test_images_where_rows_are_needed_are_to_be_flattened() -> None:
+    document = cnn()
+    document.apply(c.AddNode(NodeItem(id="bn", type="nn.BatchNorm1d", name="bn")))
+    document.apply(c.Connect(Edge("conv", "out", "bn", "x")))
     node, port, message, fix = only(infer(document))
-    assert (node, port) == ("conv", "x")
-    assert "N×1×8×8 u8" in message
-    assert fix == "Put a Scale or Cast node before x: it takes float32."
+    assert (node, port) == ("bn", "x")
+    assert "x is N×32×8×8 f32" in message
+    assert fix == "Put a Flatten node before x: it takes rows of numbers."
 
 
 def test_parameters_are_checked_before_anything_else() -> None:
