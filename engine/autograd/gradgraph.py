@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtype import dtype_of
 from ..ops.cast import cast_to
-from ..ops.registry import Entry, records, traces
+from ..ops.registry import OPS, Entry, records, traces
 from ..shape import Aval, shape_text
 from ..tensor import Tensor, wrap
 from .backward import needed_entries, ones_for, run_backward, zeros_for
@@ -130,7 +130,7 @@ def gradients(
         or traces
         or not all(t.dtype.is_float for t in outputs)
         # A Cell's own bprop is Python code that may do something else in each call.
-        or any(entry.op.category == "custom" for entry in entries)
+        or any(e.op.name not in OPS and e.op.category != "graph" for e in entries)
     )
     if direct or any(dout is None for dout in given):
         found = run_backward(entries, outputs, given, wrt)
