@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
-from ..autograd.record import is_recording
 from ..context import GRAPH_MODE, context
-from ..ops.registry import traces
-from ..parameter import Parameter
-from .hooks import HookHandle, HookList
+from ..ops.registry import records, traces
+from ..parameter import Parameter, ParameterTuple
+from ..tensor import Tensor
+from .hooks import HookHandle, Hooks, call_with_hooks
 
 
 class Cell:
@@ -26,13 +27,13 @@ class Cell:
     """
 
     training: bool
+    hooks: Hooks
 
     def __init__(self, auto_prefix: bool = True) -> None:
         fields = self.__dict__
         fields["_params"] = {}
         fields["_cells"] = {}
-        fields["_pre_hooks"] = HookList()
-        fields["_hooks"] = HookList()
+        fields["hooks"] = Hooks()
         fields["_auto_prefix"] = auto_prefix
         fields["_has_bprop"] = hasattr(self, "bprop")
         fields["training"] = False
@@ -49,8 +50,12 @@ class Cell:
             self.insert_param_to_cell(name, value)
         elif isinstance(value, Cell):
             self.insert_child_to_cell(name, value)
+        elif isinstance(value, Tensor) and name in self._params:
+            self._params[name].set_data(value)
         else:
             self._check_slot(name, value)
+            if isinstance(value, list | tuple):
+                self._register_items(name, value)
             fields[name] = value
 
     def _check_slot(self, name: str, value: Any) -> None:
@@ -62,6 +67,21 @@ class Cell:
                 )
         self._cells.pop(name, None)
         self._params.pop(name, None)
+
+    def _register_items(self, name: str, value: list[Any] | tuple[Any, ...]) -> None:
+        """Register the parameters of a ParameterTuple; warn of Cells that a list would hide."""
+        if isinstance(value, ParameterTuple):
+            for number, item in enumerate(value):
+                key = item.name
+                if self._params.get(key, item) is not item or key in self._cells:
+                    key = f"{name}.{number}"
+                self.insert_param_to_cell(key, item, check_name_contain_dot=False)
+        elif any(isinstance(item, Cell) for item in value):
+            warnings.warn(
+                f"{type(self).__name__}.{name} is a {type(value).__name__} of Cells: their"
+                " parameters are not registered and not trained; use nn.CellList.",
+                stacklevel=4,
+            )
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_params", "_cells"):
@@ -107,26 +127,32 @@ class Cell:
         Raises
         ------
         KeyError
-            If the name is empty, has a dot, or is taken by something else.
+            If the name is empty or has a dot.
         TypeError
             If `child_cell` is no Cell.
+        ValueError
+            If the name is that of something else.
         """
         _check_name(child_name, True)
         if not isinstance(child_cell, Cell):
             raise TypeError(
                 f"{child_name!r} must be a Cell to be registered, not {type(child_cell).__name__}."
             )
-        if child_name in self._params:
-            raise KeyError(f"{type(self).__name__}.{child_name} is a Parameter, not a Cell.")
+        taken = child_name in self.__dict__ and self.__dict__[child_name] is not None
+        if child_name in self._params or (taken and child_name not in self._cells):
+            raise ValueError(
+                f"{type(self).__name__} has another attribute {child_name!r}; give the Cell"
+                " another name."
+            )
         if self._auto_prefix:
             child_cell.update_parameters_name(f"{child_name}.")
         self._cells[child_name] = child_cell
         self.__dict__[child_name] = child_cell
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Put a prefix before the names of the parameters."""
-        for _, param in self.parameters_and_names(expand=recurse):
-            param.name = f"{prefix}{param.name}"
+        """Name each parameter by its path from this Cell, after a prefix."""
+        for name, param in self.parameters_and_names(expand=recurse):
+            param.name = f"{prefix}{name}"
 
     # running
 
@@ -147,45 +173,44 @@ class Cell:
     def eager_call(self, *args: Any, **kwargs: Any) -> Any:
         """Run the Cell op by op, whatever the mode."""
         fields = self.__dict__
-        if fields["_pre_hooks"]:
-            args, kwargs = self._run_pre_hooks(args, kwargs)
-        if fields["_has_bprop"] and is_recording():
-            from ..autograd.custom import custom_bprop
+        run = self.construct
+        if fields["_has_bprop"] and (records or traces):
+            run = self._construct_with_bprop
+        if fields["hooks"]:
+            return call_with_hooks(self, run, args, kwargs)
+        return run(*args, **kwargs)
 
-            output = custom_bprop(self, args, kwargs)
-        else:
-            output = self.construct(*args, **kwargs)
-        return self._run_hooks(args, kwargs, output) if fields["_hooks"] else output
+    def _construct_with_bprop(self, *args: Any, **kwargs: Any) -> Any:
+        from ..autograd.custom import custom_bprop
 
-    def _run_pre_hooks(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for hook, with_kwargs in self._pre_hooks:
-            found = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if found is None:
-                continue
-            if with_kwargs:
-                args, kwargs = found
-            else:
-                args = found if isinstance(found, tuple) else (found,)
-        return args, kwargs
-
-    def _run_hooks(self, args: Any, kwargs: Any, output: Any) -> Any:
-        for hook, with_kwargs in self._hooks:
-            given = (args, kwargs, output) if with_kwargs else (args, output)
-            found = hook(self, *given)
-            output = output if found is None else found
-        return output
+        return custom_bprop(self, args, kwargs)
 
     def register_forward_pre_hook(
         self, hook_fn: Callable[..., Any], with_kwargs: bool = False
     ) -> HookHandle:
-        """Call `hook_fn(cell, args)` before `construct`; what it returns replaces the arguments."""
-        return self._pre_hooks.add(hook_fn, with_kwargs)
+        """Call ``hook_fn(cell, args)`` before ``construct``; its result replaces the arguments."""
+        return self.hooks.add("forward_pre", hook_fn, with_kwargs)
 
     def register_forward_hook(
         self, hook_fn: Callable[..., Any], with_kwargs: bool = False
     ) -> HookHandle:
-        """Call `hook_fn(cell, args, output)` after `construct`; its result replaces the output."""
-        return self._hooks.add(hook_fn, with_kwargs)
+        """Call ``hook_fn(cell, args, output)`` after ``construct``; its result is the output."""
+        return self.hooks.add("forward", hook_fn, with_kwargs)
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, grad_output)`` before the Cell's gradient is computed.
+
+        Gradients come as tuples; a result that is not None replaces them.
+        """
+        return self.hooks.add("backward_pre", hook_fn)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, grad_input, grad_output)`` after the Cell's gradient is computed.
+
+        Gradients come as tuples; a result that is not None replaces ``grad_input``. The hook runs
+        where a gradient flows back to an input of the Cell.
+        """
+        return self.hooks.add("backward", hook_fn)
 
     # modes
 
@@ -273,10 +298,10 @@ class Cell:
     def __repr__(self) -> str:
         words, name = self.extend_repr(), type(self).__name__
         if not self._cells:
-            return f"{name}({words})"
-        inner = "\n".join(f"({key}): {cell!r}" for key, cell in self._cells.items())
-        head = f"{words}\n" if words else ""
-        return f"{name}(\n  " + f"{head}{inner}".replace("\n", "\n  ") + "\n)"
+            return f"{name}<{words}>"
+        parts = [words] if words else []
+        parts += [f"({key}): {cell!r}" for key, cell in self._cells.items()]
+        return f"{name}<" + "".join(f"\n{part}" for part in parts).replace("\n", "\n  ") + "\n  >"
 
 
 def _check_name(name: Any, check_dot: bool) -> None:

@@ -76,14 +76,10 @@ class _CellSequence(Cell):
 
     def _renew(self, cells: list[Cell]) -> None:
         """Register these Cells, and no others, under their numbers."""
-        prefixes = {id(cell): f"{key}." for key, cell in self._cells.items()}
         for key in self._cells:
             self.__dict__.pop(key, None)
         self._cells.clear()
         for number, cell in enumerate(cells):
-            old = prefixes.get(id(cell))
-            for param in cell.get_parameters() if old else ():
-                param.name = param.name.removeprefix(old)
             self.insert_child_to_cell(str(number), cell)
 
 
