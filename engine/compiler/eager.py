@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..autograd.gradgraph import compiles_at_once
+from ..autograd.gradgraph import compiles_at_once
 from ..dtype import dtype_of
 from ..ops import registry
 from ..ops.registry import Op
 from ..shape import Aval
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs
-from .plan import NativeRun, compile_graph
+from .plan import NativeRun, Plan, compile_graph
 
 Run = Callable[[Sequence[np.ndarray]], Any]
 
@@ -29,6 +30,12 @@ def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any
     The first call with given shapes, dtypes and attributes is left to NumPy; the second compiles
     (the first already in ``autograd.gradgraph.compiling_at_once``).
     """
+    run = find_kernel(op, arrays, attrs)
+    return None if run is None else run(arrays)
+
+
+def find_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Run | None:
+    """Return what runs the op on arrays like these, None at the first sight of such a call."""
     key = (op.name, tuple([(a.shape, a.dtype) for a in arrays]), tuple(attrs.items()))
     run = _runs.get(key, decline)
     if run is decline:
@@ -39,7 +46,7 @@ def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any
             return None
     if run is None:
         run = _runs[key] = _compile(op, arrays, attrs) or refuse
-    return run(arrays)
+    return run
 
 
 def decline(_arrays: Sequence[np.ndarray]) -> None:
@@ -59,21 +66,48 @@ def _compile(op: Op, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> Run
     parts = plan.parts
     if len(parts) != 1 or not isinstance(parts[0], NativeRun) or plan.copies:
         return None
-    single = len(outputs) == 1 and not isinstance(
-        op.infer(*[v.aval for v in inputs], **attrs), tuple
-    )
+    inferred = op.infer(*[v.aval for v in inputs], **attrs)
+    if not isinstance(inferred, tuple) and not plan.report.arena_bytes:
+        return _single(plan)
 
     def run(given: Sequence[np.ndarray]) -> Any:
-        for array in given:
-            if not array.flags.c_contiguous:
-                given = [np.ascontiguousarray(a).reshape(a.shape) for a in given]
-                break
-        results = plan.run(given)
-        return results[0] if single else results
+        results = plan.run(whole(given))
+        return results if isinstance(inferred, tuple) else results[0]
 
     return run
 
 
+def _single(plan: Plan) -> Run:
+    """Return the fastest way to run a plan of one result that needs no arena."""
+    part = plan.parts[0]
+    assert isinstance(part, NativeRun)
+    bound, shared = part.bound, tuple(plan.shared)
+    (shape, dtype), empty = plan.made[0], np.empty
+    direct = part.slots == tuple(range(len(part.slots)))
+
+    def run(given: Sequence[np.ndarray]) -> np.ndarray:
+        for array in given:
+            if not array.flags.c_contiguous:
+                given = whole(given)
+                break
+        out = empty(shape, dtype)
+        if direct:
+            bound(*given, *shared, out)
+        else:
+            slots = (*given, *shared, out)
+            bound(*[slots[i] for i in part.slots])
+        return out
+
+    return run
+
+
+def whole(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the arrays, copied where they are not C-contiguous."""
+    return [
+        a if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(a.shape) for a in arrays
+    ]
+
+
 def install() -> None:
     """Let the op table run composite ops through ``compiled_kernel``."""
-    registry.set_eager_compiler(compiled_kernel)
+    registry.set_eager_compiler(compiled_kernel, find_kernel)

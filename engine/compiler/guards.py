@@ -8,6 +8,7 @@ is evaluated, and the value noted. A changed value means another specialisation.
 from __future__ import annotations
 
 import dis
+import math
 import sys
 import sysconfig
 import types
@@ -33,7 +34,15 @@ STDLIB = sysconfig.get_paths()["stdlib"]
 LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/" for name in ("numpy", "scipy", "llvmlite")
 )
+CELL_STATE = (
+    (("attr", "_cells"),),
+    (("attr", "hooks"), ("attr", "version")),
+    (("attr", "training"),),
+)
 MISSING = object()
+OWN_FILES = ("nn/cell.py", "nn/hooks.py")
+"""What runs a Cell: its reads are guarded by ``add_cell``, its own state is no part of a graph."""
+PACKAGE_NAME = __name__.partition(".")[0]
 
 Step = tuple[str, object]
 
@@ -80,10 +89,13 @@ def follow(value: Any, kind: str, name: Any) -> Any:
         return MISSING
 
 
+NAN = (float, "nan")
+
+
 def snapshot(value: Any, depth: int = 3) -> Any:
     """Return what must stay equal for ``value`` to count as unchanged."""
-    if isinstance(value, float) and value != value:
-        return (float, "nan")
+    if isinstance(value, float) and math.isnan(value):
+        return NAN
     if isinstance(value, SCALARS):
         return (type(value), value)
     if isinstance(value, list | tuple) and depth:
@@ -131,39 +143,119 @@ class Reads:
 
     guards: dict[object, Guard] = field(default_factory=dict)
     containers: set[int] = field(default_factory=set)
+    cells: dict[int, Any] = field(default_factory=dict)
+    loose: set[str] = field(default_factory=set)
+    hold: Callable[[], bool] = field(default=bool, repr=False)
+    """Whether nothing that was read has changed; set by ``finish``."""
 
     def add(self, chain: Chain, value: Any) -> None:
         """Note that the trace saw ``value`` at the end of ``chain``."""
         if type(value) in MUTATORS:
             self.containers.add(id(value))
         key = (id(chain.root), chain.kind, chain.name, chain.path)
-        if key in self.guards:
-            return
-        self.guards[key] = Guard(chain, snapshot(value))
+        if key not in self.guards:
+            self.guards[key] = Guard(chain, snapshot(value))
+            if is_cell(value):
+                self.add_cell(value)
 
-    def hold(self) -> bool:
-        """Return whether nothing that was read has changed."""
-        return all(guard.holds() for guard in self.guards.values())
+    def add_cell(self, cell: Any) -> None:
+        """Guard a Cell's hooks, sub-Cells and mode, once."""
+        if id(cell) in self.cells:
+            return
+        self.cells[id(cell)] = cell
+        for path in CELL_STATE:
+            chain = Chain(cell, "object", type(cell).__name__, path)
+            self.add(chain, chain.value())
+        for child in cell.__dict__["_cells"].values():
+            self.add_cell(child)
+
+    def finish(self) -> None:
+        """Guard attributes read from Cells that no chain names, and compile the check."""
+        for name in self.loose:
+            for cell in self.cells.values():
+                if name in cell.__dict__:
+                    chain = Chain(cell, "object", type(cell).__name__, (("attr", name),))
+                    self.add(chain, cell.__dict__[name])
+        self.hold = compile_check([*self.guards.values()])
 
     def changed(self) -> list[Chain]:
         """Return the chains whose value differs now."""
         return [guard.chain for guard in self.guards.values() if not guard.holds()]
 
 
+def is_cell(value: Any) -> bool:
+    """Return whether ``value`` is a Cell."""
+    return hasattr(type(value), "construct") and "_cells" in getattr(value, "__dict__", ())
+
+
+def compile_check(guards: list[Guard]) -> Callable[[], bool]:
+    """Return one function that checks all guards: a chain costs some ten nanoseconds."""
+    names: dict[str, Any] = {"snapshot": snapshot}
+    roots: dict[int, str] = {}
+    tests: list[str] = []
+    for number, guard in enumerate(guards):
+        source = _source(guard.chain, names, roots)
+        expected = guard.expected
+        if isinstance(expected, Held):
+            names[f"e{number}"] = expected.value
+            tests.append(f"{source} is e{number}")
+        elif isinstance(expected, tuple) and expected[0] in (bool, type(None)):
+            tests.append(f"{source} is {expected[1]!r}")
+        elif isinstance(expected, tuple) and expected[0] in (int, float, str) and expected != NAN:
+            names[f"e{number}"], names[f"t{number}"] = expected[1], expected[0]
+            tests.append(f"(v := {source}).__class__ is t{number} and v == e{number}")
+        else:
+            names[f"e{number}"] = expected
+            tests.append(f"snapshot({source}) == e{number}")
+    body = "\n            and ".join(tests) or "True"
+    text = (
+        "def check():\n    try:\n        return (\n            "
+        f"{body}\n        )\n    except (AttributeError, LookupError, TypeError, ValueError):\n"
+        "        return False\n"
+    )
+    exec(compile(text, "<guards>", "exec"), names)
+    return names["check"]
+
+
+def _source(chain: Chain, names: dict[str, Any], roots: dict[int, str]) -> str:
+    """Return the Python expression of a chain over names bound in ``names``."""
+    root = roots.get(id(chain.root))
+    if root is None:
+        root = roots[id(chain.root)] = f"r{len(roots)}"
+        names[root] = chain.root
+    text = root
+    if chain.kind == "global":
+        text = f"{root}[{chain.name!r}]"
+    elif chain.kind == "closure":
+        text = f"{root}.cell_contents"
+    for kind, name in chain.path:
+        text += f".{name}" if kind == "attr" else f"[{name!r}]"
+    return text
+
+
 @contextmanager
-def watching(reads: Reads, skip: Callable[[types.CodeType], bool] | None = None) -> Iterator[None]:
+def watching(reads: Reads) -> Iterator[None]:
     """Collect what every Python function entered in the body reads from outside."""
     seen: set[tuple[int, ...]] = set()
+    walked: dict[int, list[tuple[str, str]]] = {}
+    user: dict[types.CodeType, bool] = {}
 
     def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
-        if event not in ("call", "c_call") or not is_user_code(frame.f_code):
-            return
-        if skip and skip(frame.f_code):
-            return
+        code = frame.f_code
+        known = user.get(code)
+        if known is None:
+            known = user[code] = is_user_code(code)
         if event == "call":
-            walk_frame(frame, reads, seen)
-        else:
+            if known:
+                walked[id(frame)] = walk_frame(frame, reads, seen)
+            elif code.co_name == "eager_call" and code.co_filename.endswith("nn/cell.py"):
+                reads.add_cell(frame.f_locals["self"])
+        elif not known:
+            return
+        elif event == "c_call":
             check_builtin(frame, arg, reads)
+        elif event == "return":
+            check_locals(frame, walked.pop(id(frame), []), reads)
 
     outer = sys.getprofile()
     sys.setprofile(on_event)
@@ -171,6 +263,7 @@ def watching(reads: Reads, skip: Callable[[types.CodeType], bool] | None = None)
         yield
     finally:
         sys.setprofile(outer)
+    reads.finish()
 
 
 def is_user_code(code: types.CodeType) -> bool:
@@ -179,7 +272,7 @@ def is_user_code(code: types.CodeType) -> bool:
     if path.startswith(PACKAGE):
         if path.startswith(f"{PACKAGE}/tests/"):
             return True
-        return f"{PACKAGE}/engine/nn/" in path and not path.endswith("nn/cell.py")
+        return f"{PACKAGE}/engine/nn/" in path and not path.endswith(OWN_FILES)
     if path.startswith(LIBRARIES) or path.startswith("<frozen"):
         return False
     return "site-packages" in path or not path.startswith(STDLIB)
@@ -204,16 +297,46 @@ def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
         )
 
 
-def walk_frame(frame: types.FrameType, reads: Reads, seen: set[tuple[int, ...]]) -> None:
-    """Guard the outside reads of the function that ``frame`` has just entered."""
+def check_locals(
+    frame: types.FrameType, reads_of_locals: list[tuple[str, str]], reads: Reads
+) -> None:
+    """Look at attributes read from variables that hold no named chain, as in loops."""
+    for local, attribute in reads_of_locals:
+        value = frame.f_locals.get(local)
+        if is_cell(value):
+            reads.add_cell(value)
+            reads.loose.add(attribute)
+        elif not _is_plain(value) and not callable(getattr(type(value), attribute, None)):
+            raise TraceBreak(
+                f"{local}.{attribute} is read from a {type(value).__name__} that no name leads to",
+                "read it through a global, a closure or an attribute of the Cell",
+                f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
+            )
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value's attributes are fixed by what it is or made by the trace."""
+    module = type(value).__module__
+    return isinstance(value, Tensor | types.ModuleType | type) or module.partition(".")[0] in (
+        "builtins", "numpy", "functools", "types", PACKAGE_NAME,
+    )  # fmt: skip
+
+
+def walk_frame(
+    frame: types.FrameType, reads: Reads, seen: set[tuple[int, ...]]
+) -> list[tuple[str, str]]:
+    """Guard the outside reads of the function that ``frame`` has just entered.
+
+    Returns the variables whose attributes are read but whose value is not known yet.
+    """
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     arguments = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
     key = (id(code), *(id(value) for value in arguments.values()))
     if key in seen:
-        return
+        return []
     seen.add(key)
-    Walker(frame, arguments, reads).run()
+    return Walker(frame, arguments, reads).run()
 
 
 class Walker:
@@ -227,6 +350,8 @@ class Walker:
         self.cells = self._cells(frame)
         self.line = self.code.co_firstlineno
         self.aliases: dict[str, Chain] = {}
+        self.unknown: list[tuple[str, str]] = []
+        self.own = self.code.co_filename.startswith(f"{PACKAGE}/engine/")
         instructions = list(dis.get_instructions(self.code))
         self.instructions = [i for i in instructions if i.opname not in QUIET]
         stores = [i.argval for i in self.instructions if i.opname == "STORE_FAST"]
@@ -240,11 +365,14 @@ class Walker:
             return dict(zip(self.code.co_freevars, closure, strict=False))
         return {}
 
-    def run(self) -> None:
-        """Walk all instructions."""
+    def run(self) -> list[tuple[str, str]]:
+        """Walk all instructions; return the attributes read from variables not known yet."""
         chain: Chain | None = None
         constant: Any = MISSING
+        previous: dis.Instruction | None = None
         for instruction in self.instructions:
+            self._loose(previous, instruction, chain)
+            previous = instruction
             if instruction.starts_line is not None:
                 self.line = instruction.starts_line
             name = instruction.opname
@@ -264,6 +392,15 @@ class Walker:
             chain, constant = self._start(instruction), MISSING
             if chain is not None:
                 self._note(chain)
+        return self.unknown
+
+    def _loose(
+        self, previous: dis.Instruction | None, instruction: dis.Instruction, chain: Chain | None
+    ) -> None:
+        if previous is None or chain is not None or previous.opname != "LOAD_FAST":
+            return
+        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            self.unknown.append((previous.argval, instruction.argval))
 
     def _where(self) -> str:
         return f"{self.code.co_filename}:{self.line}"
@@ -308,6 +445,11 @@ class Walker:
             return
         if chain.kind == "object" and not chain.path:
             return
+        if chain.kind == "global" and (self.own or chain.name not in self.globals):
+            return
+        if str(getattr(value, "__module__", "")).startswith(PACKAGE_NAME) and callable(value):
+            if not is_cell(value):
+                return
         self.reads.add(chain, value)
 
     def _effects(self, instruction: dis.Instruction, chain: Chain | None) -> None:

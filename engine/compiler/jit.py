@@ -227,9 +227,10 @@ class Jitted:
             except TraceBreak as reason:
                 situation.reason = reason
             else:
-                situation.paths = [p for p in situation.paths if p.reads.hold()]
+                valid = sum(p.reads.hold() for p in situation.paths)
                 situation.paths.insert(0, path)
-                if len(situation.paths) > MAX_PATHS:
+                del situation.paths[2 * MAX_PATHS :]
+                if valid >= MAX_PATHS:
                     last = path.outcomes[-1].where if path.outcomes else None
                     situation.reason = TraceBreak(
                         f"more than {MAX_PATHS} ways through branches on tensor values",

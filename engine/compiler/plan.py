@@ -25,6 +25,10 @@ from .report import HostStep, KernelReport, Report
 from .simplify import simplify
 
 
+DIRECT_SLOTS = 256
+"""Plans with more arrays than this pass only those that a run needs."""
+
+
 @dataclass(slots=True)
 class NativeStep:
     """One kernel call of a plan: the kernel, its buffers in order, its runtime sizes."""
@@ -97,6 +101,7 @@ class Plan:
     copies: frozenset[int]
     taps: tuple[Tap, ...] = ()
     in_place: dict[int, int] = field(default_factory=dict)
+    direct: Bound | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -106,10 +111,10 @@ class Plan:
         """Run on arrays known to be C-contiguous, of the plan's shapes and dtypes."""
         slots = self._start(arrays)
         with self.lock:
-            for part in self.parts:
-                if part.__class__ is NativeRun:
-                    part.bound(*[slots[i] for i in part.slots])
-                else:
+            if self.direct is not None:
+                self.direct(*slots)
+            else:
+                for part in self.parts:
                     _run(part, slots)
         return self._finish(slots)
 
@@ -230,6 +235,7 @@ class Planner:
         self.arena: dict[Value, int] = {}
         self.report = Report()
         self.in_place: dict[int, int] = {}
+        self.alone = False
 
     def build(self) -> Plan:
         """Return the plan."""
@@ -258,6 +264,7 @@ class Planner:
                 for original, value in self.tapped.items()
             ),
             self.in_place,
+            parts[0].bound if self.alone and len(parts) == 1 else None,  # pyright: ignore[reportAttributeAccessIssue]
         )
 
     # -- steps -------------------------------------------------------------------------------
@@ -374,6 +381,8 @@ class Planner:
         """Gather native steps into runs, broken at host steps and after tapped values."""
         parts: list[NativeRun | HostCall] = []
         ends: list[int] = []
+        hosts = any(isinstance(step, Group) for step in steps)
+        self.alone = not hosts and not self.tapped and len(self.slot) <= DIRECT_SLOTS
         run: list[NativeStep] = []
         stops = {self._base(v) for v in self.tapped.values()}
 
@@ -400,7 +409,8 @@ class Planner:
         return parts, ends
 
     def _bind(self, run: Sequence[NativeStep], arena: np.ndarray) -> NativeRun:
-        slots: list[int] = []
+        # A plan of one run passes its arrays as they stand; no call has to pick them out.
+        slots: list[int] = list(range(len(self.slot))) if self.alone else []
         fixed: list[np.ndarray | int] = []
         places: dict[Value | int, Slot] = {}
         program: list[Step] = []
@@ -414,8 +424,10 @@ class Planner:
                     places[value] = Slot("fixed", len(fixed))
                     fixed.append(value)
                 elif value in self.slot:
-                    places[value] = Slot("array", len(slots))
-                    slots.append(self.slot[value])
+                    position = self.slot[value] if self.alone else len(slots)
+                    places[value] = Slot("array", position)
+                    if not self.alone:
+                        slots.append(self.slot[value])
                 else:
                     places[value] = Slot("fixed", len(fixed))
                     fixed.append(start + self.arena[value])

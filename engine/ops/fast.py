@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import origin as origins
 from ..tensor import Tensor
-from .registry import Call, Entry, Op, apply, records, traces
+from .registry import Attrs, Call, Entry, Op, apply, find_kernel, records, traces
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -24,8 +24,8 @@ _MISSES = (AttributeError, ValueError, TypeError, RuntimeWarning)
 # What a miss of the common case raises; the general path then gives the answer or explains.
 
 
-def _log(op: Op, inputs: tuple[Tensor, ...], result: Tensor) -> None:
-    entry = Entry(op, inputs, (result,), {}, origins.current())
+def _log(op: Op, inputs: tuple[Tensor, ...], result: Tensor, attrs: Attrs | None = None) -> None:
+    entry = Entry(op, inputs, (result,), attrs or {}, origins.current())
     for record in records:
         record.entries.append(entry)
 
@@ -89,3 +89,44 @@ def unary(
         return call
 
     return make
+
+
+MAX_RUNS = 256
+"""Compiled calls remembered by one op; all are forgotten when there are more."""
+
+
+class Affine:
+    """The common case of ``f(input, weight, bias)`` in float32: compiled code, found by shapes."""
+
+    __slots__ = ("op", "runs")
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.runs: dict[Any, tuple[Callable[..., np.ndarray], Attrs]] = {}
+
+    def __call__(self, input: Any, weight: Any, bias: Any, extra: Any) -> Tensor | None:
+        """Return the result, or None where this is not the common case."""
+        if traces:
+            return None
+        try:
+            x, w, b = arrays = input.data, weight.data, bias.data
+            found = self.runs.get((x.shape, w.shape, b.shape, extra))
+        except (AttributeError, TypeError):  # not tensors, or unhashable: the general path says
+            return None
+        if found is None or not x.dtype is w.dtype is b.dtype is _F32:
+            return None
+        result = _new(Tensor)
+        result.data = found[0](arrays)
+        if records:
+            _log(self.op, (input, weight, bias), result, found[1])
+        return result
+
+    def learn(self, inputs: tuple[Tensor, ...], attrs: Attrs, extra: Any) -> None:
+        """Keep compiled code for calls like the one just prepared, once there is some."""
+        if traces or len(inputs) != 3 or any(t.data.dtype is not _F32 for t in inputs):
+            return
+        run = find_kernel(self.op, inputs, attrs)
+        if run is not None:
+            if len(self.runs) >= MAX_RUNS:
+                self.runs.clear()
+            self.runs[(*(t.data.shape for t in inputs), extra)] = run, attrs

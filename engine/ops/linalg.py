@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..shape import Aval, Dim, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import array, fast, math, reduce
 from .cast import TensorLike, as_tensor, cast_to
-from .registry import Call, Composite, Gemm, GradContext, op
+from .registry import Call, Composite, Gemm, GradContext, Op, apply, op
 from .rules import require_same_dtype
 from .unbroadcast import sum_to
 
@@ -196,6 +197,20 @@ def _dense_grad(ctx: GradContext) -> Grads:
     return tuple(grads)
 
 
+def _fast_dense(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+    common = fast.Affine(entry)
+
+    def call(input: Any, weight: Any, bias: Any = None) -> Any:
+        result = common(input, weight, bias, None)
+        if result is None:
+            inputs, attrs = prepare(input, weight, bias)
+            result = apply(entry, inputs, attrs)
+            common.learn(inputs, attrs, None)
+        return result
+
+    return call
+
+
 @op(
     infer=_dense_rule,
     kernel=_dense_kernel,
@@ -204,6 +219,7 @@ def _dense_grad(ctx: GradContext) -> Grads:
     category="nn",
     inputs=("input", "weight", "bias"),
     primitive="Dense",
+    fast=_fast_dense,
 )
 def dense(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Call:
     """Apply a fully connected layer: ``input @ weight.T + bias``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from ..dtype import promote
 from ..shape import Aval, ShapeError, SymDim, element_count, shape_text
 from ..tensor import Tensor
-from . import array, math, reduce
+from . import array, fast, math, reduce
 from .cast import TensorLike, as_float, cast_to
-from .registry import Call, Composite, GradContext, op
+from .registry import Call, Composite, GradContext, Op, apply, op
 from .rules import require_float, require_same_dtype
 
 Grads = tuple[Tensor | None, ...]
@@ -104,6 +105,24 @@ def _layer_grad(ctx: GradContext) -> Grads:
     return tuple(grads)
 
 
+def _fast_layer_norm(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+    common = fast.Affine(entry)
+
+    def call(
+        input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    ) -> Any:
+        extra = normalized_shape, eps
+        result = common(input, weight, bias, extra)
+        if result is None:
+            inputs, attrs = prepare(input, normalized_shape, weight, bias, eps)
+            result = apply(entry, inputs, attrs)
+            if isinstance(normalized_shape, int | tuple):
+                common.learn(inputs, attrs, extra)
+        return result
+
+    return call
+
+
 @op(
     infer=_layer_rule,
     kernel=_layer_kernel,
@@ -112,6 +131,7 @@ def _layer_grad(ctx: GradContext) -> Grads:
     category="nn",
     inputs=("input", "weight", "bias"),
     primitive="LayerNorm",
+    fast=_fast_layer_norm,
 )
 def layer_norm(
     input: TensorLike,

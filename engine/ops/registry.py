@@ -191,6 +191,7 @@ traces: list[Tracer] = []
 """Active traces; the last one takes every op. The list object never changes."""
 EagerCompiler = Callable[[Op, tuple[np.ndarray, ...], Attrs], Any]
 _eager: list[EagerCompiler] = []
+_find: list[EagerCompiler] = []
 
 # Fast paths call NumPy without errstate, which costs more than the op: Inf and NaN are values.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"cellwire\.engine\.ops\.")
@@ -211,9 +212,20 @@ def active_trace() -> Tracer | None:
     return traces[-1] if traces else None
 
 
-def set_eager_compiler(compiler: EagerCompiler | None) -> None:
-    """Let ``compiler(op, arrays, attrs)`` run composite ops; it returns None to decline."""
+def set_eager_compiler(
+    compiler: EagerCompiler | None, find: EagerCompiler | None = None
+) -> None:
+    """Let ``compiler(op, arrays, attrs)`` run composite ops; it returns None to decline.
+
+    ``find`` takes the same and returns the function of arrays that runs such calls, or None.
+    """
     _eager[:] = [] if compiler is None else [compiler]
+    _find[:] = [] if find is None else [find]
+
+
+def find_kernel(op: Op, tensors: tuple[Tensor, ...], attrs: Attrs) -> Any:
+    """Return compiled code for calls like this one, to be kept; None where there is none yet."""
+    return _find[0](op, tuple([tensor.data for tensor in tensors]), attrs) if _find else None
 
 
 def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
