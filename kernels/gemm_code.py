@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from .control import Carried, is_constant, repeat
 from .emitter import Emitter, Value, literal
-from .expressions import INT64
+from .expressions import BOOL, INT64
 from .llvm import print_function
 from .loops import Extent
 from .target import Target
@@ -48,6 +48,7 @@ class ProductPrinter:
         self.emit, self.product, self.target, self.epilogue = emit, product, target, epilogue
         self.dtype = product.dtype
         self.m, self.n, self.k = (self.size(s) for s in (product.m, product.n, product.k))
+        self.kept = literal(True, BOOL) if product.accumulate else None
 
     def size(self, extent: Extent) -> Value:
         if isinstance(extent, int):
@@ -82,7 +83,7 @@ class ProductPrinter:
             b = "%matrix.b" if product.share_b else self.at("%matrix.b", self.times(index, b_size))
             if product.sum_batch:
                 more = None if product.batch == 1 else self.emit.compare("gt", index, 0)
-                self.multiply(a, b, "%matrix.c", self.m, more)
+                self.multiply(a, b, "%matrix.c", self.m, self.kept or more)
             else:
                 self.panels(a, b, index)
             return state
@@ -92,10 +93,12 @@ class ProductPrinter:
     def panels(self, a: str, b: str, index: Value) -> None:
         """Multiply one matrix of the batch; with an epilogue, in panels of rows."""
         height = self.panel_rows()
+        if self.product.start:
+            index = self.plus(index, self.size(self.product.start))
         first = self.times(index, self.m)
         c = self.at("%matrix.c", self.times(first, self.n))
         if self.product.epilogue is None or (is_constant(self.m) and int(self.m.text) <= height):
-            self.multiply(a, b, c, self.m, None)
+            self.multiply(a, b, c, self.m, self.kept)
             self.finish(first, literal(0, INT64), self.m)
             return
         step = literal(1, INT64) if self.product.transpose_a else self.k
@@ -109,7 +112,7 @@ class ProductPrinter:
             rows = self.emit.sub(self.m, row)
             rows = self.emit.minimum(rows, height)
             at_c = self.at(c, self.times(row, self.n))
-            self.multiply(self.at(a, self.times(row, step)), b, at_c, rows, None)
+            self.multiply(self.at(a, self.times(row, step)), b, at_c, rows, self.kept)
             self.finish(self.plus(first, row), row, rows)
             return state
 

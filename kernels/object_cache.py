@@ -26,6 +26,7 @@ _DIGEST = 32
 
 PRINTERS = (
     "control.py",
+    "conv_native.py",
     "emitter.py",
     "gemm.py",
     "gemm_blas.py",

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from types import ModuleType
 
 import numpy as np
 import pytest
 from cellwire.kernels.conv import conv2d, conv2d_input_grad, conv2d_weight_grad
+from cellwire.kernels.conv_native import ConvKernel
 from cellwire.kernels.device import array_module
+from cellwire.kernels.gemm import EPILOGUE_INTS, blas_address
+from cellwire.kernels.loops import (
+    FLOAT64,
+    Buffer,
+    Function,
+    Loop,
+    LoopError,
+    Store,
+    affine,
+    call,
+    load,
+)
+from cellwire.kernels.native import compile_module
 from cellwire.kernels.pool import (
     avg_pool2d,
     avg_pool2d_grad,
@@ -157,3 +172,75 @@ def test_arrays_of_numpy_and_cupy_find_their_module(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", fake)
     assert array_module(fake.ndarray()) is fake
     assert array_module(np.ones(2)) is np
+
+
+# -- native kernels ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path))
+
+
+def run_native(kernel, *arrays, ints):
+    """Run a convolution kernel over (image, weight, out, others...) and sizes."""
+    workspace = np.full(kernel.workspace, np.nan, kernel.dtype)
+    pointers = [a.ctypes.data for a in (*arrays[:3], workspace, *arrays[3:])]
+    if kernel.needs_blas:
+        pointers.append(blas_address(kernel.dtype))
+    library = compile_module([kernel])
+    kinds = [ctypes.c_void_p] * len(pointers) + [ctypes.c_int64] * len(ints)
+    ctypes.CFUNCTYPE(None, *kinds)(library[kernel.name])(*pointers, *ints)
+
+
+@pytest.mark.parametrize(("c", "o", "kernel", "stride", "padding", "dilation"), [
+    (3, 4, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
+    (2, 6, (3, 2), (2, 1), (0, 1, 2, 0), (1, 2)),
+    (3, 5, (1, 1), (1, 1), (0, 0, 0, 0), (1, 1)),
+    (3, 2, (1, 1), (2, 3), (0, 0, 0, 0), (1, 1)),
+    (256, 300, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
+])  # fmt: skip
+@pytest.mark.usefixtures("cache")
+def test_native_convolution_is_the_same(c, o, kernel, stride, padding, dilation):
+    rng = np.random.default_rng(7)
+    window = Window(6, 7, kernel, stride, padding, dilation)
+    x, weight = rng.standard_normal((3, c, 6, 7)), rng.standard_normal((o, c, *kernel))
+    dout = rng.standard_normal((3, o, window.out_height, window.out_width))
+    args = (stride, padding, dilation)
+    for kind, place, expected in (
+        ("forward", 2, conv2d(x, weight, *args)),
+        ("input_grad", 0, conv2d_input_grad(dout, weight, (6, 7), *args)),
+        ("weight_grad", 1, conv2d_weight_grad(dout, x, kernel, *args)),
+    ):
+        arrays = [x.copy(), weight.copy(), dout.copy()]
+        arrays[place] = np.full(expected.shape, np.nan)
+        run_native(ConvKernel("conv", kind, window, c, o, FLOAT64), *arrays, ints=[3])
+        np.testing.assert_allclose(arrays[place], expected, atol=1e-10)
+
+
+@pytest.mark.usefixtures("cache")
+def test_native_convolution_ends_with_bias_residual_and_relu():
+    rng = np.random.default_rng(8)
+    x, residual = rng.standard_normal((4, 2, 6, 6)), rng.standard_normal((4, 3, 6, 6))
+    weight, bias = rng.standard_normal((3, 2, 3, 3)), rng.standard_normal(3)
+    out, per_filter, other = (Buffer(name, FLOAT64) for name in ("out", "bias", "residual"))
+    at = affine(("first", 36), ("i", 36), "j")
+    total = load(out, at) + load(per_filter, affine("row", "i")) + load(other, at)
+    columns = Loop("j", 36, (Store("out", at, call("maximum", total, 0.0)),), vector=True)
+    epilogue = Function(
+        "end", (out, per_filter, other), EPILOGUE_INTS, (Loop("i", "rows", (columns,)),)
+    )
+    window = Window(6, 6, (3, 3), padding=(1, 1, 1, 1))
+    result = np.full((4, 3, 6, 6), np.nan)
+    kernel = ConvKernel("conv", "forward", window, 2, 3, FLOAT64, epilogue)
+    run_native(kernel, x, weight, result, bias, residual, ints=[4])
+    expected = conv2d(x, weight, padding=(1, 1, 1, 1)) + bias[:, None, None] + residual
+    np.testing.assert_allclose(result, np.maximum(expected, 0), atol=1e-12)
+
+
+def test_what_a_native_convolution_refuses():
+    window = Window(6, 6, (3, 3))
+    with pytest.raises(LoopError, match="'backward' is not one of"):
+        ConvKernel("conv", "backward", window, 1, 1, FLOAT64)
+    with pytest.raises(LoopError, match="takes no epilogue"):
+        ConvKernel("conv", "input_grad", window, 1, 1, FLOAT64, Function("f", (), (), ()))

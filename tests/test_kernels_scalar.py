@@ -88,8 +88,8 @@ BINARY = {
 INTEGER = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "maximum": np.maximum,
     "minimum": np.minimum, "floordiv": np.floor_divide, "mod": np.mod,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift, "eq": np.equal,
-    "lt": np.less,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "shl": np.left_shift, "shr": np.right_shift, "eq": np.equal, "lt": np.less,
     "ge": np.greater_equal,
 }  # fmt: skip
 
