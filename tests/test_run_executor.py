@@ -11,6 +11,7 @@ from cellwire.engine.run.breakpoints import Breakpoint, Breakpoints
 from cellwire.engine.run.events import Event, Failed, Finished, NodeDone, Paused
 from cellwire.engine.run.executor import Execution
 from cellwire.engine.run.graph import Edge, Graph, GraphError, Node, Source
+from cellwire.engine.run.ratios import update_ratios
 from cellwire.engine.run.units import Clock
 from cellwire.engine.run.wires import Wires
 from cellwire.engine.tensor import Tensor, from_numpy
@@ -283,3 +284,17 @@ def test_values_beyond_the_budget_go_to_disk_and_come_back() -> None:
     wires.close()
     assert not folder.exists()
     assert Source("0", "out") not in wires
+
+
+def test_the_update_ratio_of_a_step_that_is_not_made(execution: Execution) -> None:
+    cell = execution.graph.nodes["dense"].call
+    execution.advance()
+    execution.backward()
+    execution.advance()
+    optimizer = nn.SGD(cell.trainable_params(), learning_rate=0.5)
+    before = cell.weight.data.copy()
+    ratios = update_ratios(execution, optimizer)
+    gradient = execution.parameter_gradients("dense")["weight"]
+    expected = 0.5 * np.linalg.norm(gradient) / np.linalg.norm(before)
+    assert ratios == {"dense": pytest.approx(expected, rel=1e-5)}
+    np.testing.assert_array_equal(cell.weight.data, before)

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..nn.optim import Optimizer
-from ..ops import add
 from ..parameter import Parameter
-from ..tensor import Tensor, from_numpy
 from .breakpoints import Breakpoints
 from .events import Failed, NodeDone, Paused
 from .executor import Execution
@@ -53,20 +51,12 @@ class DebugStep:
         objective = self.objective
         sources = [s for s in (objective.loss, objective.logits, objective.labels) if s]
         arrays = [self.execution.value(source) for source in sources]
-        return outcome_of(arrays, np.array([square(g.data) for g in self._gradients()]))
-
-    def _gradients(self) -> tuple[Tensor, ...]:
-        """The gradients in the optimizer's order; zeros where none flows."""
-        total: dict[int, Tensor] = {}
-        for parameter, gradient in self.execution.trained_gradients():
-            known = total.get(id(parameter))
-            total[id(parameter)] = gradient if known is None else add(known, gradient)
-        zeros = [from_numpy(np.zeros_like(p.data)) for p in self.trained if id(p) not in total]
-        return tuple(total[id(p)] if id(p) in total else zeros.pop(0) for p in self.trained)
+        gradients = self.execution.gradients_of(self.trained)
+        return outcome_of(arrays, np.array([square(g.data) for g in gradients]))
 
     def commit(self) -> None:
         """Apply the optimizer."""
-        self.optimizer(self._gradients())
+        self.optimizer(self.execution.gradients_of(self.trained))
         self.execution.close()
 
     def discard(self) -> None:

@@ -8,8 +8,9 @@ from typing import Self
 
 import numpy as np
 
+from ..ops import add
 from ..parameter import Parameter
-from ..tensor import Tensor
+from ..tensor import Tensor, from_numpy
 from .backward import Backward
 from .breakpoints import Breakpoints, Direction
 from .events import Event, Failed, Noted, Stop
@@ -173,6 +174,20 @@ class Execution:
         self._forward.forget(stale)
         self._forward.rewind(next(at for at, unit in enumerate(units) if node in unit.nodes))
 
+    def take_over(self, other: Execution, nodes: Iterable[str]) -> None:
+        """Begin with the values that these nodes gave in another run, as after an edit elsewhere.
+
+        The nodes must be in both graphs, compute the same there, and be fed by such nodes alone.
+        """
+        for id_ in self.graph.sorted(set(nodes) & other._forward.done):
+            for source in (Source(id_, port) for port in self.graph.nodes[id_].outputs):
+                if source in other.wires:
+                    self.wires.put(source, other.wires.get(source))
+            self._forward.done.add(id_)
+            self._forward.states[id_] = other._forward.states[id_]
+            if id_ in other._forward.times:
+                self._forward.times[id_] = other._forward.times[id_]
+
     def restart(self, feeds: Feeds | None = None, clock: Clock | None = None) -> None:
         """Begin again, with a new batch or with the pinned one, and at another step if given."""
         if feeds is not None:
@@ -247,9 +262,17 @@ class Execution:
         """Parameter's name in the node's Cell → its gradient, as far as the backward pass went."""
         return self._gradients().parameter_gradients(self._known(node))
 
-    def trained_gradients(self) -> list[tuple[Parameter, Tensor]]:
-        """Each node's parameters with their gradients; one that two nodes read comes twice."""
-        return [pair for pairs in self._gradients().parameters.values() for pair in pairs]
+    def gradients_of(self, parameters: Iterable[Parameter]) -> tuple[Tensor, ...]:
+        """The gradients of these parameters, summed over the nodes that read them; else zeros."""
+        total: dict[int, Tensor] = {}
+        for pairs in self._gradients().parameters.values():
+            for parameter, gradient in pairs:
+                known = total.get(id(parameter))
+                total[id(parameter)] = gradient if known is None else add(known, gradient)
+        return tuple(
+            total[id(p)] if id(p) in total else from_numpy(np.zeros_like(p.data))
+            for p in parameters
+        )
 
     def _gradients(self) -> Backward:
         if self._backward is None:

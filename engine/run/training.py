@@ -18,6 +18,7 @@ from .graph import Graph
 from .history import EpochResult, Evaluation, History, StepResult
 from .nonfinite import NotFinite, find_non_finite
 from .objective import objective_of, optimizer_of
+from .ratios import changes, largest_per_node
 from .settings import (
     Columns,
     TrainingData,
@@ -236,17 +237,12 @@ class TrainingRun:
         self.history.add(outcome.loss, outcome.accuracy)
         if sampled:
             norms = dict(zip(self._trained, np.sqrt(outcome.squares).tolist(), strict=True))
+            ratios = changes(before, self._trained)
             self.history.sample(
-                self.done, self._per_node(_ratios(before, self._trained)), self._per_node(norms)
+                self.done,
+                largest_per_node(self.weights, ratios),
+                largest_per_node(self.weights, norms),
             )
-
-    def _per_node(self, values: dict[str, float]) -> dict[str, float]:
-        """The largest value of each node's parameters."""
-        largest: dict[str, float] = {}
-        for key, value in values.items():
-            node = self.weights.node_of[key]
-            largest[node] = max(value, largest.get(node, 0.0))
-        return largest
 
     def _result(self, outcome: Outcome, seconds: float) -> StepResult:
         self._epoch_seconds += seconds
@@ -349,13 +345,3 @@ class TrainingRun:
         weights = {id(parameter) for parameter in self._trained.values()}
         own = [p for p in self.optimizer.get_parameters() if id(p) not in weights]
         return {f"optimizer.{at}.{p.name}": p for at, p in enumerate(own)}
-
-
-def _ratios(before: dict[str, np.ndarray], trained: dict[str, Parameter]) -> dict[str, float]:
-    """Norm of each parameter's update over the norm of the parameter."""
-    ratios: dict[str, float] = {}
-    for key, old in before.items():
-        size = float(np.linalg.norm(old))
-        change = float(np.linalg.norm(trained[key].data - old))
-        ratios[key] = change / size if size > 0 else 0.0
-    return ratios
