@@ -9,6 +9,7 @@ import numpy as np
 
 from .dtype import DType, dtype_of, float32, int64
 from .shape import Aval, Dim, Shape
+from .tensor_text import tensor_text
 
 Initializer = Callable[[tuple[int, ...], DType], np.ndarray]
 """Makes initial data: ``init(shape, dtype) -> ndarray``."""
@@ -191,8 +192,7 @@ class Tensor:
         return array.copy() if copy else array
 
     def __repr__(self) -> str:
-        values = np.array2string(self.data, separator=", ", prefix="")
-        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_padded(values)})"
+        return tensor_text(self.data, self.dtype.name)
 
     def __str__(self) -> str:
         return str(self.data)
@@ -381,11 +381,3 @@ def _default_dtype(array: np.ndarray) -> DType:
     return (
         int64 if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else dtype_of(array.dtype)
     )
-
-
-def _padded(values: str) -> str:
-    """Return MindSpore's spelling: a space before a bracket, lines of a matrix flush left."""
-    if not values.startswith("["):
-        return " " + values
-    lines = [line.strip() for line in values.split("\n")]
-    return " " + "\n".join(line if line.startswith("[") else " " + line for line in lines)
