@@ -13,20 +13,23 @@ from cellwire.app.cli import main
 from cellwire.nodes import changes as c
 from cellwire.nodes import items
 from cellwire.nodes.document import Document
-from cellwire.nodes.examples import digits_mlp
-from cellwire.nodes.files import dumps, save
+from cellwire.nodes.files import dumps, load, save
+
+
+def small_net() -> Document:
+    """The digits through three dense layers; two short epochs."""
+    return load(Path(__file__).parent / "drawings" / "small_net.cellwire")
 
 
 @pytest.fixture
 def mlp(tmp_path: Path) -> Path:
-    """The digits example, with few epochs."""
-    return saved(digits_mlp(), tmp_path)
+    """The file of a small drawing."""
+    return saved(small_net(), tmp_path)
 
 
 def saved(document: Document, folder: Path, *changes: c.Change) -> Path:
-    """The file of a document after some changes, and training made short."""
-    training = items.Training(optimizer="Adam", learning_rate=0.002, epochs=2, batch_size=128)
-    for change in (c.SetTraining(training), *changes):
+    """The file of a document after some changes."""
+    for change in changes:
         document.apply(change)
     path = folder / "model.cellwire"
     save(document, path)
@@ -190,7 +193,7 @@ BAD: dict[str, tuple[int, str]] = {
 def bad_file(kind: str, folder: Path) -> Path:
     """A file that is wrong in one way."""
     path = folder / "model.cellwire"
-    document = digits_mlp()
+    document = small_net()
     dense1, dense2 = id_of(document, "dense1"), id_of(document, "dense2")
     (entry,) = [edge.input for edge in document.edges_into(dense1)]
     match kind:
@@ -234,7 +237,7 @@ def test_json_errors_are_told_on_both_outputs(tmp_path: Path, capsys: Any) -> No
 def test_a_loss_that_is_no_number_ends_training_with_its_own_code(
     tmp_path: Path, capsys: Any
 ) -> None:
-    document = digits_mlp()
+    document = small_net()
     path = saved(document, tmp_path, c.SetParameters(id_of(document, "scale"), {"factor": 1e38}))
     assert main(["train", str(path)]) == 3
     err = capsys.readouterr().err

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 import pytest
 from cellwire.app.session import messages as m
@@ -12,11 +13,15 @@ from cellwire.engine.run.graph import Edge
 from cellwire.nodes import changes as c
 from cellwire.nodes import items
 from cellwire.nodes.document import Document
-from cellwire.nodes.examples import digits_mlp
-from cellwire.nodes.files import dumps
+from cellwire.nodes.files import dumps, load
 from safetensors.numpy import load_file, save_file
 
 E = TypeVar("E", bound=m.Event)
+
+
+def small_net() -> Document:
+    """The digits through three dense layers; two short epochs."""
+    return load(Path(__file__).parent / "drawings" / "small_net.cellwire")
 
 
 class Talk:
@@ -72,11 +77,11 @@ class Talk:
 
 @pytest.fixture
 def talk() -> Talk:
-    return Talk(digits_mlp())
+    return Talk(small_net())
 
 
 def test_a_document_is_taken_with_its_size() -> None:
-    talk = Talk(digits_mlp())
+    talk = Talk(small_net())
     loaded = talk.load()
     assert isinstance(loaded, m.DocumentLoaded)
     assert loaded.nodes == len(talk.document.nodes)
@@ -94,7 +99,7 @@ def test_a_run_tells_every_node_and_the_loss(talk: Talk) -> None:
     assert end.loss == pytest.approx(np.log(10), rel=0.2)
     assert [event.state for event in talk.all(m.StateChanged)] == ["running", "finished"]
     avals = {e.node: e.avals for e in talk.all(m.NodeFinished)}
-    assert avals[talk.id("head")] == {"out": "32×10 f32"}
+    assert avals[talk.id("head")] == {"out": "128×10 f32"}
 
 
 def test_a_pinned_batch_gives_the_same_loss_and_a_free_one_another(talk: Talk) -> None:
@@ -133,7 +138,7 @@ def test_a_breakpoint_on_a_wire_stops_with_the_value_that_hit_it(talk: Talk) -> 
     assert (paused.edge, paused.reason, paused.hit) == (edge, "breakpoint", 1)
     assert paused.condition == "absmax > 0"
     assert paused.stats is not None
-    assert paused.stats.shape == (32, 128)
+    assert paused.stats.shape == (128, 128)
     talk.ask(m.Continue())
     assert talk.only(m.RunFinished)
 
@@ -171,7 +176,7 @@ def test_a_tensor_is_shown_in_the_form_that_was_asked_for(talk: Talk, what: m.Wh
     talk.ask(m.Run())
     result = talk.ask(m.Inspect(talk.edge("dense1->relu1"), what))
     assert isinstance(result, m.InspectionResult)
-    assert result.stats.shape == (32, 128)
+    assert result.stats.shape == (128, 128)
     forms = ("histogram", "heat_map", "images", "table", "history")
     assert [form for form in forms if getattr(result, form) is not None] == (
         [] if what == "stats" else [what]
@@ -184,7 +189,7 @@ def test_images_are_shown_and_a_wrong_slice_is_answered(talk: Talk) -> None:
     result = talk.ask(m.Inspect(edge, "images"))
     assert isinstance(result, m.InspectionResult)
     assert result.images is not None
-    assert result.images.tiles == 32
+    assert result.images.tiles == 64
     failed = talk.ask(m.Inspect(edge, "table", "0, 5"))
     assert isinstance(failed, m.CommandFailed)
     assert "axis 1" in failed.message
@@ -280,10 +285,10 @@ def test_a_document_is_loaded_beside_its_data(tmp_path: Path) -> None:
     assert talk.only(m.NodeFinished).avals["inputs"] == "8×3 f32"
 
 
-def trained(document: Document, **settings: object) -> Document:
-    """The document with a short training."""
-    values: dict = {"optimizer": "Adam", "learning_rate": 0.002, "epochs": 2, "batch_size": 128}
-    document.apply(c.SetTraining(items.Training(**values | settings)))
+def trained(document: Document, **settings: int) -> Document:
+    """The document with other training settings."""
+    training = msgspec.structs.replace(document.training, **settings)
+    document.apply(c.SetTraining(training))
     return document
 
 
@@ -294,7 +299,7 @@ def weights_of(talk: Talk, folder: Path) -> dict[str, np.ndarray]:
 
 
 def test_a_training_tells_its_progress_its_epochs_and_its_end() -> None:
-    talk = Talk(trained(digits_mlp()))
+    talk = Talk(small_net())
     talk.ask(m.Train())
     epochs = talk.all(m.EpochFinished)
     assert [event.epoch for event in epochs] == [1, 2]
@@ -309,7 +314,7 @@ def test_a_training_tells_its_progress_its_epochs_and_its_end() -> None:
 
 
 def test_two_trainings_with_one_seed_are_the_same_and_another_seed_differs(tmp_path: Path) -> None:
-    talk = Talk(trained(digits_mlp(), epochs=1))
+    talk = Talk(trained(small_net(), epochs=1))
     found = []
     for seed in (0, 0, 1):
         trained(talk.document, epochs=1, seed=seed)
@@ -322,7 +327,7 @@ def test_two_trainings_with_one_seed_are_the_same_and_another_seed_differs(tmp_p
 
 
 def test_a_training_goes_on_in_another_session_bit_for_bit(tmp_path: Path) -> None:
-    document = trained(digits_mlp())
+    document = small_net()
     whole, part = str(tmp_path / "whole.safetensors"), str(tmp_path / "part.safetensors")
     Talk(document).ask(m.Train(save=whole))
     Talk(document).ask(m.Train(save=part, steps=7))
@@ -333,7 +338,7 @@ def test_a_training_goes_on_in_another_session_bit_for_bit(tmp_path: Path) -> No
 
 
 def test_a_training_pauses_between_steps_and_goes_on() -> None:
-    talk = Talk(trained(digits_mlp()))
+    talk = Talk(small_net())
     talk.ask(m.Train(), work=False)
     assert talk.session.work()
     talk.ask(m.PauseTraining())
@@ -345,7 +350,7 @@ def test_a_training_pauses_between_steps_and_goes_on() -> None:
 
 
 def test_a_run_is_refused_while_a_training_goes_on() -> None:
-    talk = Talk(trained(digits_mlp()))
+    talk = Talk(small_net())
     talk.ask(m.Train(), work=False)
     failed = talk.ask(m.Run(), work=False)
     assert isinstance(failed, m.CommandFailed)
@@ -355,7 +360,7 @@ def test_a_run_is_refused_while_a_training_goes_on() -> None:
 
 
 def test_a_loss_that_is_no_number_pauses_with_the_node_that_began_it() -> None:
-    document = trained(digits_mlp())
+    document = small_net()
     talk = Talk(document)
     talk.change(c.SetParameters(talk.id("scale"), {"factor": 1e38}))
     talk.ask(m.Train())
@@ -366,7 +371,7 @@ def test_a_loss_that_is_no_number_pauses_with_the_node_that_began_it() -> None:
 
 
 def test_a_breakpoint_stops_a_training_step_where_its_tensors_can_be_seen() -> None:
-    talk = Talk(trained(digits_mlp()))
+    talk = Talk(small_net())
     edge = talk.edge("dense1->relu1")
     talk.ask(m.SetBreakpoints((Breakpoint(edge, "hit == 2"),)))
     talk.ask(m.Train())
@@ -381,7 +386,7 @@ def test_a_breakpoint_stops_a_training_step_where_its_tensors_can_be_seen() -> N
 
 
 def test_an_edit_while_training_is_taken_up_at_the_next_step() -> None:
-    talk = Talk(trained(digits_mlp()))
+    talk = Talk(small_net())
     talk.ask(m.Train(), work=False)
     for _ in range(3):
         talk.session.work()
@@ -392,7 +397,7 @@ def test_an_edit_while_training_is_taken_up_at_the_next_step() -> None:
 
 
 def test_an_edit_that_breaks_a_training_pauses_it() -> None:
-    talk = Talk(trained(digits_mlp()))
+    talk = Talk(small_net())
     talk.ask(m.Train(), work=False)
     talk.session.work()
     edge = talk.edge("dense1->relu1")
@@ -403,7 +408,7 @@ def test_an_edit_that_breaks_a_training_pauses_it() -> None:
 
 
 def test_watched_wires_have_a_history_over_training_steps() -> None:
-    talk = Talk(trained(digits_mlp()))
+    talk = Talk(small_net())
     edge = talk.edge("head->loss")
     talk.change(c.SetWatch(items.Watch(target=edge.node, input=edge.port)))
     gradient = items.Watch(target=edge.node, input=edge.port, direction="gradient")
@@ -415,7 +420,7 @@ def test_watched_wires_have_a_history_over_training_steps() -> None:
 
 
 def test_overfitting_one_batch_leaves_the_weights_alone(tmp_path: Path) -> None:
-    talk = Talk(trained(digits_mlp()))
+    talk = Talk(small_net())
     before = weights_of(talk, tmp_path)
     talk.ask(m.OverfitOneBatch(60))
     result = talk.only(m.OverfitFinished)
@@ -427,7 +432,7 @@ def test_overfitting_one_batch_leaves_the_weights_alone(tmp_path: Path) -> None:
 
 
 def test_weights_beside_a_document_come_with_it(tmp_path: Path) -> None:
-    document = trained(digits_mlp())
+    document = small_net()
     path = str(tmp_path / "model.cellwire")
     talk = Talk(document)
     talk.ask(m.Train(save=str(tmp_path / "model.safetensors")))
@@ -505,7 +510,7 @@ def test_a_group_that_a_path_leaves_is_refused(talk: Talk) -> None:
 
 
 def test_an_export_names_its_files_and_keeps_the_drawings_weights(tmp_path: Path) -> None:
-    talk = Talk(digits_mlp())
+    talk = Talk(small_net())
     talk.load(str(tmp_path / "model.cellwire"))
     exported = talk.ask(m.Export(str(tmp_path / "net.py")))
     assert isinstance(exported, m.Exported)
@@ -513,3 +518,22 @@ def test_an_export_names_its_files_and_keeps_the_drawings_weights(tmp_path: Path
     failed = talk.ask(m.Export(str(tmp_path / "model.py")))
     assert isinstance(failed, m.CommandFailed)
     assert "weights" in failed.message
+
+
+def test_after_an_edit_only_what_lies_downstream_of_it_runs_again(talk: Talk) -> None:
+    talk.ask(m.Run())
+    talk.change(c.SetParameters(talk.id("dense2"), {"out_channels": 32}))
+    assert talk.all(m.StateChanged)[-1].state == "paused"
+    result = talk.ask(m.Inspect(talk.edge("dense1->relu1")))
+    assert isinstance(result, m.InspectionResult)
+    talk.ask(m.Continue())
+    ran = [talk.session.name(event.node) for event in talk.all(m.NodeFinished)]
+    assert ran == ["dense2", "relu2", "head", "loss"]
+    assert talk.only(m.RunFinished).loss
+
+
+def test_an_edit_of_the_data_runs_everything_again(talk: Talk) -> None:
+    talk.ask(m.Run())
+    talk.change(c.SetParameters(talk.id("digits"), {"split_seed": 5}))
+    assert talk.all(m.StateChanged)[-1].state == "ready"
+    assert isinstance(talk.ask(m.Continue()), m.CommandFailed)

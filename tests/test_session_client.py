@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -13,11 +14,18 @@ from cellwire.app.session import messages as m
 from cellwire.app.session.client import Client, describe_exit
 from cellwire.nodes import changes as c
 from cellwire.nodes import items
-from cellwire.nodes.examples import digits_mlp
-from cellwire.nodes.files import dumps
+from cellwire.nodes.document import Document
+from cellwire.nodes.files import dumps, load
 
 E = TypeVar("E")
 SECONDS = 30  # how long a test waits before it calls something lost
+
+
+def small_net() -> Document:
+    """The digits through three dense layers, with a training that goes on and on."""
+    document = load(Path(__file__).parent / "drawings" / "small_net.cellwire")
+    document.apply(c.SetTraining(items.Training(epochs=100_000)))
+    return document
 
 
 class Events:
@@ -155,9 +163,7 @@ def test_a_client_may_be_closed_by_the_event_that_it_tells() -> None:
 
 
 def test_a_session_killed_in_its_work_comes_back_with_the_drawing() -> None:
-    document = digits_mlp()
-    training = items.Training(epochs=100_000)
-    document.apply(c.SetTraining(training))
+    document = small_net()
     text = dumps(document)
     events = Events()
     with Client(events) as client:
@@ -176,8 +182,7 @@ def test_a_session_killed_in_its_work_comes_back_with_the_drawing() -> None:
 
 
 def test_a_training_is_paused_and_stopped_between_its_steps() -> None:
-    document = digits_mlp()
-    document.apply(c.SetTraining(items.Training(epochs=100_000)))
+    document = small_net()
     events = Events()
     with Client(events) as client:
         client.send(m.LoadDocument(dumps(document)))

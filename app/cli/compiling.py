@@ -86,9 +86,10 @@ def _show(driver: Driver, output: Output, report: GroupReport, *, code: bool) ->
         del fields["code"]
     output.record("group", **fields)
     rows = [
-        (kernel.name, ", ".join(map(driver.name, kernel.nodes)), "") for kernel in report.kernels
+        (kernel.kind, ", ".join(map(driver.name, kernel.nodes)), ", ".join(kernel.ops))
+        for kernel in report.kernels
     ] + [
-        (step.op, ", ".join(map(driver.name, step.nodes)), step.reason)
+        ("in NumPy", ", ".join(map(driver.name, step.nodes)), f"{step.op}: {step.reason}")
         for step in report.host_steps
     ]
     eager, compiled = report.eager_microseconds / 1e6, report.compiled_microseconds / 1e6
@@ -96,7 +97,7 @@ def _show(driver: Driver, output: Output, report: GroupReport, *, code: bool) ->
     output.say(
         f"{report.name}: {len(report.nodes)} nodes, {len(report.kernels)} kernels, "
         f"{len(report.host_steps)} host steps",
-        table(("kernel", "nodes", "in NumPy because"), rows),
+        table(("kernel", "nodes", "ops"), rows),
         f"compiled in {duration(report.compile_milliseconds / 1e3)}; eager {duration(eager)}, "
         f"compiled {duration(compiled)} ({ratio:.2f} times as fast); largest deviation "
         f"{report.parity:.2g}; arena {report.arena_bytes} bytes",

@@ -44,10 +44,10 @@ class Driver:
         self.session.close()
 
     def _receive(self, event: Event) -> None:
-        if isinstance(event, Log):
-            self.output.warn(event.message)
-        else:
+        if not isinstance(event, Log):
             self._events.append(event)
+        elif event.level != "info":
+            self.output.warn(event.message)
 
     def open(self, path: Path, *, runnable: bool = True) -> DocumentLoaded:
         """Load the document of a file; with `runnable`, its problems end the command.
@@ -120,14 +120,19 @@ class Driver:
         return event
 
     def stream(
-        self, command: AnyCommand, *, interrupt: AnyCommand | None = None
+        self,
+        command: AnyCommand,
+        *,
+        interrupt: AnyCommand | None = None,
+        code: Exit = Exit.FAILED,
     ) -> Iterator[Event]:
         """Carry out a command and yield the events of the work that it starts, until it rests.
 
-        With `interrupt`, the first Ctrl-C sends that command instead of ending the program.
+        A command that is refused ends with `code`. With `interrupt`, the first Ctrl-C sends that
+        command instead of ending the program.
         """
         with self._minding(interrupt):
-            self.ask(command)
+            self.ask(command, code=code)
             more = True
             while more or self._events:
                 while self._events:

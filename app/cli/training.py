@@ -85,7 +85,7 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
         limits = {"steps": options.steps, "seconds": options.seconds, "save": str(weights)}
         command = ResumeTraining(str(weights), **limits) if options.resume else Train(**limits)
         with _Watch(output) as watch:
-            for event in driver.stream(command, interrupt=StopTraining()):
+            for event in driver.stream(command, interrupt=StopTraining(), code=Exit.USAGE):
                 watch.show(event)
         if watch.error is not None:
             raise watch.error(driver)
@@ -130,7 +130,7 @@ def _overfit(driver: Driver, output: Output) -> int:
     """The sanity check: can the model learn one batch by heart?"""
     result: OverfitFinished | None = None
     with _Watch(output) as watch:
-        for event in driver.stream(OverfitOneBatch(), interrupt=StopTraining()):
+        for event in driver.stream(OverfitOneBatch(), interrupt=StopTraining(), code=Exit.USAGE):
             watch.show(event)
             if isinstance(event, OverfitFinished):
                 result = event

@@ -219,6 +219,8 @@ class Fitting:
 
     def _note(self, run: TrainingRun, result: StepResult) -> None:
         """Tell what is due after a step, and end where the training ends."""
+        if result.step == self._stretch.first + 1 and run.path == "eager":
+            self._emit(m.Log("warning", f"The steps of this training run eagerly: {run.reason}."))
         self._last = result
         self._losses.append((result.step, result.loss))
         self._stretch.step = result.step

@@ -117,6 +117,9 @@ class Groups:
             if self._told.get(id) != now:
                 self._told[id] = now
                 self._emit(m.GroupChanged(id, STATES[compiled.state], compiled.reason))
+                if compiled.state == "failed":
+                    words = f"{compiled.group.name} runs eagerly: {compiled.reason}"
+                    self._emit(m.Log("warning", words))
 
 
 def _changed(before: Graph, after: Graph, nodes: Iterable[str]) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ...engine.run.breakpoints import Breakpoint
-from ...engine.run.graph import Edge, Graph
+from ...engine.run.graph import Edge as Wire
+from ...engine.run.graph import Graph
 from ...engine.run.state import WEIGHTS
 from ...nodes import changes as c
 from ...nodes.build import BuildCache, BuildError, build
@@ -14,7 +15,7 @@ from ...nodes.document import Document
 from ...nodes.files import loads
 from ...nodes.infer import Inference, between, infer
 from ...nodes.infer import Problem as Found
-from ...nodes.items import Direction
+from ...nodes.items import Direction, Edge, EdgeKey, NodeItem
 from . import messages as m
 from .running import SessionError
 
@@ -70,8 +71,13 @@ class Model:
         self.rebuild()
         return other
 
-    def patch(self, command: m.Patch) -> bool:
-        """Apply a change; whether it changed the graph, which is then built anew.
+    def patch(self, command: m.Patch) -> frozenset[str] | None:
+        """Apply a change; where it touches the graph, build it anew.
+
+        Returns
+        -------
+        frozenset of str or None
+            The nodes that compute and are fed as before; None where the graph stayed.
 
         Raises
         ------
@@ -86,12 +92,30 @@ class Model:
                 f"revision {self.revision}.",
                 "Load the document anew.",
             )
+        before, fed = dict(self.document.nodes), dict(self.document.edges)
         self.document.apply(command.change)
         self.revision = command.revision
         if not changes_graph(command.change):
-            return False
+            return None
         self.rebuild()
-        return True
+        return self._unchanged(before, fed)
+
+    def _unchanged(
+        self, before: Mapping[str, NodeItem], fed: Mapping[EdgeKey, Edge]
+    ) -> frozenset[str]:
+        """The nodes of the present graph that are as they were, with all that leads to them."""
+        now = self.document
+        same: set[str] = set()
+        for id in self.inference.order:
+            node, old = now.nodes[id], before.get(id)
+            if old is None or (node.type, node.params) != (old.type, old.params):
+                continue
+            wires = {edge.key: edge for edge in now.edges_into(id)}
+            if wires == {key: edge for key, edge in fed.items() if key[0] == id} and all(
+                edge.source in same for edge in wires.values()
+            ):
+                same.add(id)
+        return frozenset(same)
 
     def rebuild(self) -> None:
         """Infer and build; without a graph, `problems` says why."""
@@ -137,13 +161,13 @@ class Model:
     def breakpoints(self) -> Iterable[Breakpoint]:
         """The document's breakpoints as the engine takes them."""
         for item in self.document.breakpoints.values():
-            edge = Edge(item.target, item.input)
+            edge = Wire(item.target, item.input)
             yield Breakpoint(edge, item.condition, item.enabled, item.action, item.direction)
 
-    def watches(self) -> Iterable[tuple[Edge, Direction]]:
+    def watches(self) -> Iterable[tuple[Wire, Direction]]:
         """The wires that the document watches."""
         for item in self.document.watches.values():
-            yield Edge(item.target, item.input), item.direction
+            yield Wire(item.target, item.input), item.direction
 
     def loaded(self, request: int) -> m.DocumentLoaded:
         """The answer to a document or a change."""

@@ -93,10 +93,31 @@ class Running:
             )
         return self._graph
 
-    def take(self, graph: Graph | None) -> None:
-        """Run this graph from now on; None where the document has none that can run."""
+    def take(
+        self,
+        graph: Graph | None,
+        kept: Iterable[str] = (),
+        groups: Iterable[CompiledGroup] = (),
+    ) -> None:
+        """Run this graph from now on; None where the document has none that can run.
+
+        A run that has begun goes on with the values of the nodes that are `kept`, at rest before
+        the first other one.
+        """
+        before, self.execution = self.execution, None
         self.forget()
         self._graph = graph
+        if before is None:
+            self.say("empty" if graph is None else "ready")
+            return
+        with before:
+            kept = list(kept)
+            if graph is None or not kept:
+                self.say("empty" if graph is None else "ready")
+                return
+            self.execution = self._new(graph, before.feeds, groups, before.breakpoints)
+            self.execution.take_over(before, kept)
+        self._rest("paused")
 
     def forget(self) -> None:
         """End the run and drop its values."""
@@ -140,16 +161,24 @@ class Running:
         stops: bool = True,
     ) -> None:
         """Begin a run with this batch, these groups compiled."""
+        graph = self.graph
         self.forget()
-        self.execution = Execution(
-            self.graph,
-            feeds,
-            breakpoints=self.breakpoints if stops else None,
-            training=self.training,
-            groups=groups,
-        )
-        self.place_watches(self.watches.edges)
+        stopping = self.breakpoints if stops else Breakpoints()
+        self.execution = self._new(graph, feeds, groups, stopping)
         self.move(motion)
+
+    def _new(
+        self,
+        graph: Graph,
+        feeds: Feeds,
+        groups: Iterable[CompiledGroup],
+        breakpoints: Breakpoints,
+    ) -> Execution:
+        made = Execution(
+            graph, feeds, breakpoints=breakpoints, training=self.training, groups=groups
+        )
+        made.watch(edge for edge, way in self.watches.edges if way == "forward")
+        return made
 
     def move(self, motion: Motion) -> None:
         """Go on from where the run rests."""

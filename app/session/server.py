@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ...engine.run.events import Failed
@@ -157,8 +157,8 @@ class Session:
         """A new document, or a change of the one that is here."""
         if isinstance(command, m.LoadDocument):
             self._load_document(command)
-        elif self._model.patch(command):
-            self._take_graph()
+        elif (unchanged := self._model.patch(command)) is not None:
+            self._take_graph(unchanged)
         self._place_marks()
         return self._model.loaded(command.request)
 
@@ -178,14 +178,14 @@ class Session:
             except TrainingError as error:
                 self._emit(m.Log("warning", f"The weights in {saved.name} do not fit: {error}"))
 
-    def _take_graph(self) -> None:
-        """Run, compile and train the graph as it is drawn now."""
+    def _take_graph(self, unchanged: Iterable[str] = ()) -> None:
+        """Run, compile and train the graph as it is drawn now, keeping the unchanged's values."""
         graph = self._model.graph
-        self._running.take(graph)
         self._groups.take(graph)
         self._fitting.take(graph)
-        if not self._fitting.moving:
-            self._running.stop()
+        self._running.take(graph, unchanged, self._groups.active)
+        if self._fitting.moving:
+            self._running.say("training")
 
     def _place_marks(self) -> None:
         """Give the run the breakpoints and watches that there are now."""
