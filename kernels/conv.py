@@ -1,13 +1,20 @@
-"""Convolution of images with NumPy and BLAS: patches become the columns of a matrix product.
+"""Convolution of arrays, for eager use: patches become the columns of a matrix product.
 
 Images are (N, C, H, W), weights (O, C // groups, rows, columns), as MindSpore has them; what is
-computed is the cross-correlation that every framework calls convolution.
+computed is the cross-correlation that every framework calls convolution. Ungrouped convolutions of
+float32 and float64 run as one native kernel, the others in NumPy and BLAS.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from .conv_native import ConvKernel
+from .expressions import FLOAT32, FLOAT64, DType
+from .gemm import blas_address
+from .runtime import SingleKernel
 from .windows import Padding, Pair, Window, crop, pad, patches, tap
 
 NO_PADDING: Padding = (0, 0, 0, 0)
@@ -24,6 +31,10 @@ def conv2d(
     """Convolve (N, C, H, W) with (O, C // groups, rows, columns) into (N, O, H', W')."""
     window = _window(x.shape, weight.shape, stride, padding, dilation, groups)
     out_size = (window.out_height, window.out_width)
+    if _is_native(x, weight, groups):
+        out = np.empty((x.shape[0], weight.shape[0], *out_size), x.dtype)
+        _run("forward", window, x, weight, out)
+        return out
     if _is_depthwise(weight.shape, groups):
         padded = pad(x, padding)
         out = np.zeros((x.shape[0], groups, *out_size), x.dtype)
@@ -48,6 +59,10 @@ def conv2d_input_grad(
     n, (o, c) = dout.shape[0], weight.shape[:2]
     shape = (n, c * groups, *size)
     window = _window(shape, weight.shape, stride, padding, dilation, groups)
+    if _is_native(dout, weight, groups):
+        out = np.empty(shape, dout.dtype)
+        _run("input_grad", window, out, weight, dout)
+        return out
     if _is_depthwise(weight.shape, groups):
         padded = np.zeros((*shape[:2], *window.padded), dout.dtype)
         for row, column in np.ndindex(*window.kernel):
@@ -78,6 +93,10 @@ def conv2d_weight_grad(
     o, c = dout.shape[1], x.shape[1]
     shape = (o, c // groups, *kernel)
     window = _window(x.shape, shape, stride, padding, dilation, groups)
+    if _is_native(dout, x, groups):
+        out = np.empty(shape, dout.dtype)
+        _run("weight_grad", window, x, out, dout)
+        return out
     if _is_depthwise(shape, groups):
         padded = pad(x, padding)
         out = np.empty(shape, dout.dtype)
@@ -87,11 +106,11 @@ def conv2d_weight_grad(
         return out
     grads = dout.reshape(dout.shape[0], groups, o // groups, -1)
     columns = _columns(x, window, groups)
-    parts = [
-        np.tensordot(grads[:, group], columns[:, group], axes=((0, 2), (0, 2)))
-        for group in range(groups)
-    ]
-    return np.stack(parts).reshape(shape)
+    # A product an image, added up: tensordot would first copy both sides into another order.
+    total = np.zeros((groups, o // groups, columns.shape[2]), dout.dtype)
+    for image in range(x.shape[0]):
+        total += np.matmul(grads[image], columns[image].swapaxes(1, 2))
+    return total.reshape(shape)
 
 
 def _window(
@@ -108,6 +127,27 @@ def _window(
             f"{groups} groups; the weight is (out, channels // groups, rows, columns)"
         )
     return Window(image[2], image[3], (weight[2], weight[3]), stride, padding, dilation)
+
+
+def _is_native(x: np.ndarray, y: np.ndarray, groups: int) -> bool:
+    return groups == 1 and x.dtype == y.dtype and x.dtype in (FLOAT32, FLOAT64)
+
+
+def _run(kind: str, window: Window, image: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
+    """Run a native kernel; one of the arrays is new and gets the result."""
+    sizes = (image.shape[1], weight.shape[0], image.dtype)
+    kernel, workspace = _native(kind, window, *sizes)
+    arrays = [np.ascontiguousarray(array) for array in (image, weight, out)]
+    kernel(*arrays, np.empty(workspace, image.dtype), n=image.shape[0])
+
+
+@lru_cache(256)
+def _native(
+    kind: str, window: Window, channels: int, filters: int, dtype: DType
+) -> tuple[SingleKernel, int]:
+    kernel = ConvKernel("conv2d", kind, window, channels, filters, dtype)
+    addresses = (blas_address(dtype),) if kernel.needs_blas else ()
+    return SingleKernel(kernel, 4, kernel.ints, addresses), kernel.workspace
 
 
 def _is_depthwise(weight: tuple[int, ...], groups: int) -> bool:
