@@ -1,5 +1,6 @@
 """Gradients: records of what ran, and the gradient graph made from one."""
 
+from .custom import custom_bprop
 from .gradgraph import compiling_at_once, gradient_graph, gradients
 from .record import Record, is_recording, no_grad
 from .transforms import GradOperation, grad, value_and_grad
@@ -8,6 +9,7 @@ __all__ = [
     "GradOperation",
     "Record",
     "compiling_at_once",
+    "custom_bprop",
     "grad",
     "gradient_graph",
     "gradients",
