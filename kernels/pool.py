@@ -1,10 +1,19 @@
-"""Pooling of images (N, C, H, W) with NumPy, one pass per position of the kernel."""
+"""Pooling of arrays (N, C, H, W), for eager use.
+
+Float32 and float64 run as one native kernel; other dtypes, and maxima over large kernels, in NumPy,
+one pass per position of the kernel.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from . import pool_native
 from .conv import NO_PADDING
+from .expressions import FLOAT32, FLOAT64, INT32, DType
+from .runtime import SingleKernel
 from .windows import Padding, Pair, Window, crop, pad, tap
 
 
@@ -22,8 +31,13 @@ def max_pool2d(
     window = Window(x.shape[2], x.shape[3], kernel, stride, padding, dilation)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     padded = pad(x, padding, lowest)
-    best = tap(padded, window, 0, 0).copy()
-    taps = np.zeros(best.shape, np.int32)
+    best = np.empty((*x.shape[:2], window.out_height, window.out_width), x.dtype)
+    taps = np.empty(best.shape, INT32)
+    if _is_native(x.dtype, window):
+        _run("max_pool", window, padded, best, taps)
+        return best, taps
+    np.copyto(best, tap(padded, window, 0, 0))
+    taps[...] = 0
     for number, (row, column) in enumerate(np.ndindex(*kernel)):
         seen = tap(padded, window, row, column)
         wins = seen > best
@@ -46,8 +60,12 @@ def max_pool2d_grad(
     """Return the gradient (N, C, *size) of the input: each output's goes to its maximum."""
     window = Window(*size, kernel, stride, padding, dilation)
     padded = np.zeros((*dout.shape[:2], *window.padded), dout.dtype)
-    for number, (row, column) in enumerate(np.ndindex(*kernel)):
-        tap(padded, window, row, column)[...] += np.where(taps == number, dout, dout.dtype.type(0))
+    if _is_native(dout.dtype, window):
+        _run("max_pool_grad", window, dout, taps.astype(INT32, copy=False), padded)
+    else:
+        zero = dout.dtype.type(0)
+        for number, (row, column) in enumerate(np.ndindex(*kernel)):
+            tap(padded, window, row, column)[...] += np.where(taps == number, dout, zero)
     return np.ascontiguousarray(crop(padded, padding))
 
 
@@ -77,10 +95,14 @@ def avg_pool2d(
     """Return the means (N, C, H', W'); padding counts as zeros, or not at all."""
     window = Window(x.shape[2], x.shape[3], kernel, stride, padding)
     padded = pad(x, padding)
+    counts = _counts(window, count_padding, x.dtype)
     out = np.zeros((*x.shape[:2], window.out_height, window.out_width), x.dtype)
+    if x.dtype in (FLOAT32, FLOAT64):
+        _run("avg_pool", window, padded, counts, out)
+        return out
     for row, column in np.ndindex(*kernel):
         out += tap(padded, window, row, column)
-    out /= _counts(window, count_padding, x.dtype)
+    out /= counts
     return out
 
 
@@ -94,17 +116,47 @@ def avg_pool2d_grad(
 ) -> np.ndarray:
     """Return the gradient (N, C, *size) of the input: each output's is spread over its window."""
     window = Window(*size, kernel, stride, padding)
-    share = dout / _counts(window, count_padding, dout.dtype)
+    counts = _counts(window, count_padding, dout.dtype)
     padded = np.zeros((*dout.shape[:2], *window.padded), dout.dtype)
-    for row, column in np.ndindex(*kernel):
-        tap(padded, window, row, column)[...] += share
+    if dout.dtype in (FLOAT32, FLOAT64):
+        _run("avg_pool_grad", window, dout, counts, padded)
+    else:
+        share = dout / counts
+        for row, column in np.ndindex(*kernel):
+            tap(padded, window, row, column)[...] += share
     return np.ascontiguousarray(crop(padded, padding))
 
 
-def _counts(window: Window, count_padding: bool, dtype: np.dtype) -> np.ndarray:
-    """How many pixels each output is the mean of; at least one."""
-    if count_padding or not any(window.padding):
-        return np.asarray(window.kernel[0] * window.kernel[1], dtype)
+@lru_cache(256)
+def _counts(window: Window, count_padding: bool, dtype: DType) -> np.ndarray:
+    """How many pixels each output (H', W') is the mean of; at least one."""
+    if count_padding:
+        shape = (window.out_height, window.out_width)
+        return np.full(shape, window.kernel[0] * window.kernel[1], dtype)
     ones = pad(np.ones((window.height, window.width), dtype), window.padding)
     counts = sum(tap(ones, window, row, column) for row, column in np.ndindex(*window.kernel))
-    return np.maximum(counts, 1)
+    return np.ascontiguousarray(np.maximum(counts, 1), dtype)
+
+
+def _is_native(dtype: DType, window: Window) -> bool:
+    taps = window.kernel[0] * window.kernel[1]
+    return dtype in (FLOAT32, FLOAT64) and taps <= pool_native.MOST_TAPS
+
+
+def _run(kind: str, window: Window, *arrays: np.ndarray) -> None:
+    """Run a native kernel; the last arrays get the results."""
+    floats = next(array.dtype for array in arrays if array.dtype.kind == "f")
+    planes = arrays[0].shape[0] * arrays[0].shape[1]
+    kernel = _native(kind, window, floats)
+    kernel(*[np.ascontiguousarray(array) for array in arrays], planes=planes)
+
+
+@lru_cache(256)
+def _native(kind: str, window: Window, dtype: DType) -> SingleKernel:
+    build = {
+        "max_pool": pool_native.max_pool,
+        "max_pool_grad": pool_native.max_pool_grad,
+        "avg_pool": pool_native.avg_pool,
+        "avg_pool_grad": pool_native.avg_pool_grad,
+    }[kind]
+    return SingleKernel(build(window, dtype), 3, ("planes",))

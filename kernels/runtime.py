@@ -13,6 +13,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -164,6 +165,32 @@ def build_entry(program: Program, kernels: Sequence[Kernel]) -> Entry:
     if missing:
         raise ValueError(f"program {program.name} calls {missing[0]}, which is not among {known}")
     return Entry(program, compile_module([*kernels, program]))
+
+
+class SingleKernel:
+    """One kernel as a program of its own: `kernel(*arrays, size=...)`, for eager use.
+
+    Arrays are C-contiguous and come in the order of the kernel's buffers; addresses follow them.
+    """
+
+    __slots__ = ("_bound", "_entry", "_ints")
+
+    def __init__(
+        self, kernel: Kernel, arrays: int, ints: tuple[str, ...], addresses: tuple[int, ...] = ()
+    ) -> None:
+        slots = [Slot("array", k) for k in range(arrays)]
+        slots += [Slot("fixed", k) for k in range(len(addresses))]
+        step = Step(kernel.name, tuple(slots), ints)
+        program = Program(f"{kernel.name}.call", arrays, len(addresses), ints, (step,))
+        self._entry = build_entry(program, [kernel])
+        self._ints = ints
+        self._bound = lru_cache(64)(lambda *sizes: self._bind(addresses, sizes))
+
+    def _bind(self, addresses: tuple[int, ...], sizes: tuple[int, ...]) -> Bound:
+        return self._entry.bind(addresses, dict(zip(self._ints, sizes, strict=True)))
+
+    def __call__(self, *arrays: np.ndarray, **sizes: int) -> None:
+        self._bound(*[sizes[name] for name in self._ints])(*arrays)
 
 
 def _check_layout() -> None:

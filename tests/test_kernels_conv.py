@@ -33,6 +33,12 @@ from cellwire.kernels.pool import (
 )
 from cellwire.kernels.windows import Window, same_padding
 
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kernel-cache"))
+
+
 CASES = [
     # channels, out channels, groups, kernel, stride, padding, dilation
     (3, 4, 1, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
@@ -124,11 +130,12 @@ def naive_pool(x, kernel, stride, padding, function, fill):
     return out
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize(("kernel", "stride", "padding"), POOLS)
-def test_max_pool2d(kernel, stride, padding):
-    x = np.random.default_rng(2).permutation(2 * 3 * 6 * 8).reshape(2, 3, 6, 8).astype(np.float64)
+def test_max_pool2d(kernel, stride, padding, dtype):
+    x = np.random.default_rng(2).permutation(2 * 3 * 6 * 8).reshape(2, 3, 6, 8).astype(dtype)
     out, taps = max_pool2d(x, kernel, stride, padding)
-    np.testing.assert_array_equal(out, naive_pool(x, kernel, stride, padding, np.max, -np.inf))
+    np.testing.assert_array_equal(out, naive_pool(x, kernel, stride, padding, np.max, x.min()))
     flat = max_pool2d_indices(taps, (6, 8), kernel, stride, padding)
     planes = x.reshape(2, 3, -1)
     np.testing.assert_array_equal(
@@ -165,6 +172,27 @@ def test_avg_pool2d(kernel, stride, padding, count_padding):
     np.testing.assert_allclose((dx * v).sum(), along, rtol=1e-10)
 
 
+def test_half_floats_and_large_maxima_run_in_numpy():
+    rng = np.random.default_rng(9)
+    x, weight = rng.standard_normal((2, 3, 6, 7)), rng.standard_normal((4, 3, 3, 3))
+    halves = [a.astype(np.float16) for a in (x, weight)]
+    args = ((1, 1), (1, 1, 1, 1), (1, 1), 1)
+    out = conv2d(*halves, *args[:2])
+    assert out.dtype == np.float16
+    np.testing.assert_allclose(out, naive_conv2d(x, weight, *args), atol=0.1)
+    dx = conv2d_input_grad(out, halves[1], (6, 7), *args[:2])
+    exact = conv2d_input_grad(out.astype(np.float64), weight, (6, 7), *args[:2])
+    np.testing.assert_allclose(dx, exact, atol=0.5)
+    dw = conv2d_weight_grad(out, halves[0], (3, 3), *args[:2])
+    exact = conv2d_weight_grad(out.astype(np.float64), x, (3, 3), *args[:2])
+    np.testing.assert_allclose(dw, exact, atol=2)
+    np.testing.assert_array_equal(max_pool2d(x, (6, 7), (1, 1))[0], x.max((2, 3), keepdims=True))
+    mean = avg_pool2d(halves[0], (6, 7), (1, 1))
+    np.testing.assert_allclose(mean, x.mean((2, 3), keepdims=True), atol=0.01)
+    share = avg_pool2d_grad(mean, (6, 7), (6, 7), (1, 1))
+    np.testing.assert_allclose(share, np.broadcast_to(mean / 42, x.shape), atol=0.001)
+
+
 def test_arrays_of_numpy_and_cupy_find_their_module(monkeypatch):
     assert array_module(np.ones(2)) is np
     fake = ModuleType("cupy")
@@ -175,11 +203,6 @@ def test_arrays_of_numpy_and_cupy_find_their_module(monkeypatch):
 
 
 # -- native kernels ----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path))
 
 
 def run_native(kernel, *arrays, ints):
@@ -200,7 +223,6 @@ def run_native(kernel, *arrays, ints):
     (3, 2, (1, 1), (2, 3), (0, 0, 0, 0), (1, 1)),
     (256, 300, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
 ])  # fmt: skip
-@pytest.mark.usefixtures("cache")
 def test_native_convolution_is_the_same(c, o, kernel, stride, padding, dilation):
     rng = np.random.default_rng(7)
     window = Window(6, 7, kernel, stride, padding, dilation)
@@ -218,7 +240,6 @@ def test_native_convolution_is_the_same(c, o, kernel, stride, padding, dilation)
         np.testing.assert_allclose(arrays[place], expected, atol=1e-10)
 
 
-@pytest.mark.usefixtures("cache")
 def test_native_convolution_ends_with_bias_residual_and_relu():
     rng = np.random.default_rng(8)
     x, residual = rng.standard_normal((4, 2, 6, 6)), rng.standard_normal((4, 3, 6, 6))
