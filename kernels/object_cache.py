@@ -23,6 +23,7 @@ from .target import Target
 
 _MAGIC = b"cellwire object 1\n"
 _DIGEST = 32
+_REPORTED: set[Path] = set()
 
 PRINTERS = (
     "control.py",
@@ -92,13 +93,15 @@ def store_object(key: str, image: bytes) -> None:
             file.write(_MAGIC + hashlib.sha256(image).digest() + image)
         os.replace(name, path)
     except OSError as error:
-        _report(str(path.parent), str(error))
+        _report(cache_folder(), error)
 
 
-@cache
-def _report(folder: str, reason: str) -> None:
+def _report(folder: Path, error: OSError) -> None:
+    if folder in _REPORTED:
+        return
+    _REPORTED.add(folder)
     warnings.warn(
-        f"compiled kernels cannot be kept in {folder} ({reason}); "
+        f"compiled kernels cannot be kept in {folder} ({error}); "
         "set CELLWIRE_CACHE_DIR to a folder that can be written",
         stacklevel=2,
     )

@@ -142,7 +142,7 @@ def test_max_pool2d(kernel, stride, padding, dtype):
         np.take_along_axis(planes, flat.reshape(2, 3, -1), 2).reshape(out.shape), out
     )
     dout = np.random.default_rng(3).standard_normal(out.shape)
-    dx = np.zeros_like(planes)
+    dx = np.zeros(planes.shape)
     for n, c in np.ndindex(2, 3):
         np.add.at(dx[n, c], flat[n, c].ravel(), dout[n, c].ravel())
     result = max_pool2d_grad(dout, taps, (6, 8), kernel, stride, padding)

@@ -95,7 +95,6 @@ def test_a_folder_that_cannot_be_written_is_reported_once(cache, monkeypatch):
     blocked = cache / "file"
     blocked.write_text("")
     monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(blocked))
-    object_cache._report.cache_clear()
     with pytest.warns(UserWarning, match="set CELLWIRE_CACHE_DIR"):
         _, y = run_scale(2.0)
     np.testing.assert_array_equal(y, 2)
