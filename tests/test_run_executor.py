@@ -298,3 +298,20 @@ def test_the_update_ratio_of_a_step_that_is_not_made(execution: Execution) -> No
     expected = 0.5 * np.linalg.norm(gradient) / np.linalg.norm(before)
     assert ratios == {"dense": pytest.approx(expected, rel=1e-5)}
     np.testing.assert_array_equal(cell.weight.data, before)
+
+
+def test_a_run_of_an_edited_graph_takes_over_what_is_upstream(execution: Execution) -> None:
+    execution.advance()
+    nodes = dict(execution.graph.nodes)
+    nodes["relu"] = node("relu", ops.tanh, x="dense")
+    with Execution(Graph(nodes.values()), FEEDS) as edited:
+        edited.take_over(execution, ["data", "dense", "double"])
+        done = [event.node for event in events(edited) if isinstance(event, NodeDone)]
+        assert done == ["relu", "add", "loss"]
+        dense_out = edited.value(Source("dense", "out"))
+        assert dense_out is execution.value(Source("dense", "out"))
+        np.testing.assert_allclose(edited.value(Edge("add", "x")), np.tanh(dense_out), rtol=1e-6)
+        for _ in range(6):
+            edited.step_back()
+        done = [event.node for event in events(edited) if isinstance(event, NodeDone)]
+        assert done == list(edited.graph.order)

@@ -205,3 +205,20 @@ def test_parity_takes_nan_for_equal_and_different_shapes_for_wrong() -> None:
     assert not parity_of([same], [same[:2]]).good
     off = parity_of([np.array([100.0])], [np.array([101.0])])
     assert (off.absolute, off.relative, off.good) == (1.0, 0.01, False)
+
+
+def test_a_breakpoint_set_after_the_run_is_hit_when_it_is_walked_again() -> None:
+    graph = chain()
+    points = Breakpoints()
+    with Execution(graph, FEEDS, groups=[compiled(graph)], breakpoints=points) as run:
+        run.advance()
+        expected = run.value(Source("loss", "out")).copy()
+        run.step_back()
+        run.step_back()
+        points.replace([Breakpoint(Edge("relu", "x"))])
+        paused = run.advance()
+        assert isinstance(paused, Paused)
+        assert paused.edge == Edge("relu", "x")
+        assert run.value(Edge("relu", "x")).shape == (8, 6)
+        assert isinstance(run.advance(), Finished)
+        np.testing.assert_allclose(run.value(Source("loss", "out")), expected, atol=1e-6)

@@ -179,14 +179,7 @@ class Execution:
 
         The nodes must be in both graphs, compute the same there, and be fed by such nodes alone.
         """
-        for id_ in self.graph.sorted(set(nodes) & other._forward.done):
-            for source in (Source(id_, port) for port in self.graph.nodes[id_].outputs):
-                if source in other.wires:
-                    self.wires.put(source, other.wires.get(source))
-            self._forward.done.add(id_)
-            self._forward.states[id_] = other._forward.states[id_]
-            if id_ in other._forward.times:
-                self._forward.times[id_] = other._forward.times[id_]
+        self._forward.take_over(other._forward, nodes)
 
     def restart(self, feeds: Feeds | None = None, clock: Clock | None = None) -> None:
         """Begin again, with a new batch or with the pinned one, and at another step if given."""

@@ -74,8 +74,13 @@ class Forward(Walk):
         """What its source gave."""
         return self.wires.get(self.graph.source(edge))
 
+    def is_done(self, unit: Unit) -> bool:
+        """Whether the unit ran as it is cut now, and its values are kept."""
+        return super().is_done(unit) and all(source in self.wires for source in unit.outputs)
+
     def compute(self, unit: Unit) -> None:
         """Run the unit on the values on its wires; a data node gives what was fed."""
+        self.forget(set(unit.nodes))
         if isinstance(unit, Piece):
             unit.training = self.training
         for id_ in unit.nodes:
@@ -109,6 +114,16 @@ class Forward(Walk):
             state.restore()
             for source, tensor in zip(sources, results, strict=True):
                 self.wires.put(source, tensor)
+
+    def take_over(self, other: Forward, ids: Iterable[str]) -> None:
+        """Begin with what these nodes gave in another walk."""
+        chosen = set(ids) & other.done
+        for id_ in chosen:
+            self.states[id_] = other.states[id_]
+            for source in (Source(id_, port) for port in self.graph.nodes[id_].outputs):
+                if source in other.wires:
+                    self.wires.put(source, other.wires.get(source))
+        self.adopt(other, chosen)
 
     def forget(self, stale: set[str]) -> None:
         """Drop what these nodes gave, and put back the Cell statistics that they had found."""

@@ -53,6 +53,18 @@ class Walk(ABC):
     def results(self, unit: Unit) -> Mapping[str, str]:
         """Port → shape and dtype of what the unit gave."""
 
+    def is_done(self, unit: Unit) -> bool:
+        """Whether the unit's results are there."""
+        return unit.nodes in self._seconds and self.done.issuperset(unit.nodes)
+
+    def adopt(self, other: Walk, ids: Iterable[str]) -> None:
+        """Count as done what these nodes have done in another walk, whose results are here now."""
+        chosen = set(ids)
+        self.done |= chosen & other.done
+        for nodes, timed in other._seconds.items():
+            if chosen.issuperset(nodes):
+                self._seconds[nodes] = timed
+
     def arrange(self, units: Sequence[Unit]) -> None:
         """Take these units instead, at the same place: nodes that were passed stay passed."""
         passed = {id_ for unit in self.units[: self.at] for id_ in unit.nodes}
@@ -78,8 +90,8 @@ class Walk(ABC):
     def advance(self, stop: Stop, until: str | None = None) -> Event:
         """Move on to the next stop."""
         while (unit := self.next_unit) is not None:
-            again = unit.nodes in self._again
-            if not again and self.done.issuperset(unit.nodes):
+            again = unit.nodes in self._again and self.is_done(unit)
+            if not again and self.is_done(unit):
                 self._leave()
                 continue
             if until is not None and until in unit.nodes:
