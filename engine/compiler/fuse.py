@@ -260,7 +260,7 @@ class Fuser:
         rows = [c for c in space.axes[product] if c != NONE]
         if len(rows) != 2 or space.leading != rows[0] or len(space.extents) != 2:
             return None
-        if space.outer[0] != rows[0] or rows[0] in space.inner:
+        if rows[0] not in space.outer[:1]:
             return None
         first = all(
             [c for c in axes if c != NONE][0] == rows[0]

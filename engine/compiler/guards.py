@@ -8,6 +8,8 @@ is evaluated, and the value noted. A changed value means another specialisation.
 from __future__ import annotations
 
 import dis
+import functools
+import gc
 import math
 import sys
 import sysconfig
@@ -145,6 +147,7 @@ class Reads:
     containers: set[int] = field(default_factory=set)
     cells: dict[int, Any] = field(default_factory=dict)
     loose: set[str] = field(default_factory=set)
+    functions: Functions = field(default_factory=lambda: Functions(), repr=False)
     hold: Callable[[], bool] = field(default=bool, repr=False)
     """Whether nothing that was read has changed; set by ``finish``."""
 
@@ -262,7 +265,11 @@ def watching(reads: Reads) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.setprofile(outer)
+        if callable(outer) or outer is None:
+            sys.setprofile(outer)
+        else:  # cProfile's object, which hooks itself in
+            sys.setprofile(None)
+            outer.enable()
     reads.finish()
 
 
@@ -347,6 +354,8 @@ class Walker:
         self.globals = frame.f_globals
         self.arguments = arguments
         self.reads = reads
+        for value in arguments.values():
+            reads.functions.learn(value)
         self.cells = self._cells(frame)
         self.line = self.code.co_firstlineno
         self.aliases: dict[str, Chain] = {}
@@ -360,10 +369,12 @@ class Walker:
 
     def _cells(self, frame: types.FrameType) -> dict[str, object]:
         """Return the closure's cells by name; the frame itself shows only their contents."""
-        for referrer in _functions_of(frame):
-            closure = referrer.__closure__ or ()
-            return dict(zip(self.code.co_freevars, closure, strict=False))
-        return {}
+        if not self.code.co_freevars:
+            return {}
+        function = self.reads.functions.running(frame)
+        if function is None:
+            return {}
+        return dict(zip(self.code.co_freevars, function.__closure__ or (), strict=True))
 
     def run(self) -> list[tuple[str, str]]:
         """Walk all instructions; return the attributes read from variables not known yet."""
@@ -441,8 +452,9 @@ class Walker:
 
     def _note(self, chain: Chain) -> None:
         value = chain.value()
-        if value is MISSING:
+        if value is MISSING or _is_builtin_method(value):
             return
+        self.reads.functions.learn(value)
         if chain.kind == "object" and not chain.path:
             return
         if chain.kind == "global" and (self.own or chain.name not in self.globals):
@@ -477,22 +489,58 @@ QUIET = {
 }  # fmt: skip
 
 
-def _functions_of(frame: types.FrameType) -> Iterator[types.FunctionType]:
-    """Yield the function object that runs in ``frame``, if it can be found."""
-    import gc
-
-    if not frame.f_code.co_freevars:
-        return
-    for candidate in gc.get_referrers(frame.f_code):
-        if isinstance(candidate, types.FunctionType) and candidate.__closure__:
-            contents = dict(zip(frame.f_code.co_freevars, candidate.__closure__, strict=True))
-            if all(_same_cell(contents[n], frame, n) for n in contents):
-                yield candidate
+def _is_builtin_method(value: Any) -> bool:
+    """Return whether ``value`` is a method of a built-in object, made anew at every read."""
+    owner = getattr(value, "__self__", None)
+    return isinstance(value, types.BuiltinMethodType) and not isinstance(owner, types.ModuleType)
 
 
-def _same_cell(cell: types.CellType, frame: types.FrameType, name: str) -> bool:
+class Functions:
+    """Function objects by code, found where names lead to them: a frame does not tell its own."""
+
+    def __init__(self) -> None:
+        self.of: dict[types.CodeType, list[types.FunctionType]] = {}
+        self._seen: set[int] = set()
+
+    def learn(self, value: Any, depth: int = 4) -> None:
+        """Keep a function, and those in its closure."""
+        value = getattr(value, "function", value) if _is_jitted(value) else value
+        value = getattr(value, "func", value) if isinstance(value, functools.partial) else value
+        value = value.__func__ if isinstance(value, types.MethodType) else value
+        if not isinstance(value, types.FunctionType) or not depth or id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        self.of.setdefault(value.__code__, []).append(value)
+        for cell in value.__closure__ or ():
+            self.learn(_content(cell), depth - 1)
+
+    def running(self, frame: types.FrameType) -> types.FunctionType | None:
+        """Return the function that ``frame`` runs, matched by what its closure holds."""
+        for function in self.of.get(frame.f_code, ()):
+            if _same_closure(function, frame):
+                return function
+        for found in gc.get_referrers(frame.f_code):
+            if isinstance(found, types.FunctionType) and _same_closure(found, frame):
+                self.learn(found)
+                return found
+        return None
+
+
+def _is_jitted(value: Any) -> bool:
+    return type(value).__name__ == "Jitted" and "situations" in getattr(value, "__dict__", ())
+
+
+def _content(cell: types.CellType) -> Any:
     try:
-        content = cell.cell_contents
-    except ValueError:
-        return name not in frame.f_locals
-    return name in frame.f_locals and frame.f_locals[name] is content
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return MISSING
+
+
+def _same_closure(function: types.FunctionType, frame: types.FrameType) -> bool:
+    names = frame.f_code.co_freevars
+    cells = function.__closure__ or ()
+    return len(cells) == len(names) and all(
+        frame.f_locals.get(name, MISSING) is _content(cell)
+        for name, cell in zip(names, cells, strict=True)
+    )

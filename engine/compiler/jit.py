@@ -254,6 +254,7 @@ class Jitted:
         started = time.perf_counter()
         tensors = _arguments(leaves, promoted)
         reads = Reads()
+        reads.functions.learn(self.function)
 
         def call(traced: Sequence[Tensor]) -> Any:
             rest = iter(traced)

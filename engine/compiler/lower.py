@@ -99,16 +99,24 @@ def lower_space(space: Space, stored: Sequence[Value]) -> LoopKernel:
     return _Lowering(space, stored).run()
 
 
-def lower_epilogue(space: Space, stored: Sequence[Value], product: Value) -> LoopKernel:
+def lower_epilogue(
+    space: Space, stored: Sequence[Value], product: Value, *, over: bool
+) -> LoopKernel:
     """Lower what follows a gemm as a function of some rows of its ``product``.
 
-    A single result of the product's own dtype takes the product's place in memory.
+    With ``over`` the only result is written over the product itself.
     """
-    return _Lowering(space, stored, product).run()
+    return _Lowering(space, stored, product, over).run()
 
 
 class _Lowering:
-    def __init__(self, space: Space, stored: Sequence[Value], product: Value | None = None) -> None:
+    def __init__(
+        self,
+        space: Space,
+        stored: Sequence[Value],
+        product: Value | None = None,
+        over: bool = False,
+    ) -> None:
         self.product = product
         self.space = space
         self.stored = list(stored)
@@ -123,7 +131,7 @@ class _Lowering:
         self.runtime = NONE if fixed else space.leading
         if product is not None:
             self._buffer(product)
-            if replaces(stored, product):
+            if over:
                 self.buffers[stored[0]] = self.buffers[product]
         for access in space.leaves.values():
             self._buffer(access.base)
@@ -460,11 +468,6 @@ class _Lowering:
             self._compute(place, node)
             self._store(place, node.outputs[0], self._get(place, node.outputs[0]))
         return []
-
-
-def replaces(stored: Sequence[Value], product: Value) -> bool:
-    """Return whether an epilogue's result is written over the product itself."""
-    return len(stored) == 1 and stored[0].aval == product.aval
 
 
 def _kind(node: Node) -> str:

@@ -19,7 +19,7 @@ from .debug import show
 from .fuse import Fuser, Fusion, Group
 from .gemm import lower_gemm
 from .graph import Graph, Node, Value, run_node, verify
-from .lower import lower_epilogue, lower_space, replaces
+from .lower import lower_epilogue, lower_space
 from .memory import Lifetime, place
 from .report import HostStep, KernelReport, Report
 from .simplify import simplify
@@ -292,14 +292,23 @@ class Planner:
         epilogue, stored = None, [product]
         if group.space is not None:
             stored = self.fuser.stored(group.space)
-            epilogue = lower_epilogue(group.space, stored, product)
+            over = len(stored) == 1 and stored[0].aval == product.aval
+            over = over and not self._updates_what_it_reads(group, stored[0])
+            epilogue = lower_epilogue(group.space, stored, product, over=over)
             show("loops", epilogue.function)
-            if replaces(stored, product):
-                stored = [stored[0]]
         made = lower_gemm(group.nodes[0], self.fusion.accesses, epilogue)
         if made is None:
             return None
         return NativeStep(made.kernel, made.buffers, made.ints, tuple(stored), group)
+
+    def _updates_what_it_reads(self, group: Group, value: Value) -> bool:
+        """Return whether ``value`` may go over an input that the group's epilogue still reads."""
+        assert group.space is not None
+        bases = {access.base for access in group.space.leaves.values()}
+        return any(
+            self.graph.outputs[output] is value and self.graph.inputs[target] in bases
+            for output, target in self.writes.items()
+        )
 
     def _assign_slots(self, steps: Sequence[NativeStep | Group]) -> None:
         """Give a place in the call's list to inputs, constants, outputs and what NumPy touches."""
@@ -355,6 +364,8 @@ class Planner:
                 continue
             if maker in readers and not self._elementwise(step, value, source):
                 continue
+            if step.group.kind == "gemm" and self._contracts(step.group, source):
+                continue
             self.in_place[self.made.index(value)] = target
 
     def _base_is_output(self, source: Value) -> bool:
@@ -364,6 +375,9 @@ class Planner:
         if isinstance(step, NativeStep):
             return {v for v in step.buffers if isinstance(v, Value)} - set(step.writes)
         return {self._base(v) for node in step.nodes for v in node.inputs}
+
+    def _contracts(self, group: Group, source: Value) -> bool:
+        return any(self._base(v) is source for v in group.nodes[0].inputs)
 
     @staticmethod
     def _elementwise(step: NativeStep, value: Value, source: Value) -> bool:

@@ -1,0 +1,483 @@
+"""``jit``: the same answer as eager, guards on what was read, and reasons where it cannot be."""
+
+import math
+import time
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import cellwire as cw
+from cellwire import nn, ops
+from cellwire.engine.compiler import JitError, JitWarning
+from cellwire.engine.compiler.jit import MAX_PATHS
+
+F32 = np.float32
+
+
+def tensor(*shape, seed=0):
+    return cw.Tensor(np.random.default_rng(seed).normal(size=shape).astype(F32))
+
+
+def close(a, b, rtol=1e-4, atol=1e-5):
+    np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=rtol, atol=atol)
+
+
+def compiled(fn, **options):
+    return cw.jit(fn, fullgraph=True, **options)
+
+
+# ---- forms -----------------------------------------------------------------------------------
+
+
+def test_functions_structures_and_keywords():
+    @cw.jit(fullgraph=True)
+    def fn(pair, *, scale=None, names=("a",)):
+        a, b = pair
+        return {"sum": a + b, "rest": [a * scale, names[0]]}
+
+    a, b = tensor(2, 3), tensor(2, 3, seed=1)
+    out = fn((a, b), scale=a)
+    close(out["sum"], a + b)
+    close(out["rest"][0], a * a)
+    assert out["rest"][1] == "a"
+
+
+def test_cells_methods_bound_methods_and_classes():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Dense(4, 3)
+
+        def construct(self, x):
+            return ops.relu(self.dense(x))
+
+    class Decorated(Net):
+        @cw.jit(fullgraph=True)
+        def construct(self, x):
+            return ops.relu(self.dense(x))
+
+    x = tensor(5, 4)
+    net = Net()
+    close(cw.jit(net, fullgraph=True)(x), net(x))
+    close(cw.jit(net.construct, fullgraph=True)(x), net(x))
+    decorated = Decorated()
+    close(decorated(x), ops.relu(decorated.dense(x)))
+    made = cw.jit(Net)()
+    close(made(x), ops.relu(made.dense(x)))
+
+
+def test_every_option_of_mindspore_is_taken_and_others_are_refused():
+    fn = cw.jit(capture_mode="trace", jit_level="O1", dynamic=0, backend="")(lambda x: x + 1)
+    assert fn(tensor(2)).shape == (2,)
+    with pytest.raises(TypeError, match="no option 'speed'"):
+        cw.jit(lambda x: x, speed=3)
+    with pytest.raises(TypeError, match="not int"):
+        cw.jit(3)
+
+
+def test_an_input_signature_is_checked():
+    spec = cw.TensorSpec([None, 4])
+    fn = cw.jit(lambda x: x * 2, input_signature=spec)
+    assert fn(tensor(7, 4)).shape == (7, 4)
+    with pytest.raises(ValueError, match="input_signature"):
+        fn(tensor(7, 5))
+
+
+def test_graph_mode_compiles_top_level_cells():
+    net = nn.SequentialCell(nn.Dense(4, 8), nn.ReLU(), nn.Dense(8, 2))
+    x = tensor(3, 4)
+    eager = net(x)
+    cw.set_context(mode=cw.GRAPH_MODE)
+    try:
+        close(net(x), eager)
+    finally:
+        cw.set_context(mode=cw.PYNATIVE_MODE)
+
+
+def test_jit_inside_jit_is_one_graph():
+    inner = cw.jit(lambda x: ops.exp(x))
+    outer = compiled(lambda x: inner(x) * 2)
+    report = cw.jit.explain(outer)(tensor(3)).report
+    assert [k.ops for k in report.kernels] == [("exp", "mul")]
+
+
+# ---- guards ----------------------------------------------------------------------------------
+
+SCALE = 2.0
+SETTINGS = types.SimpleNamespace(alpha=0.5, table={"beta": 3.0})
+
+
+def test_a_changed_global_gives_a_new_result(monkeypatch):
+    fn = compiled(lambda x: x * SCALE)
+    assert fn(cw.Tensor([1.0])).item() == 2
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    assert fn(cw.Tensor([1.0])).item() == 5
+
+
+def test_a_changed_attribute_or_item_gives_a_new_result(monkeypatch):
+    fn = compiled(lambda x: x * SETTINGS.alpha + SETTINGS.table["beta"])
+    assert fn(cw.Tensor([1.0])).item() == 3.5
+    monkeypatch.setattr(SETTINGS, "alpha", 1.0)
+    assert fn(cw.Tensor([1.0])).item() == 4
+    monkeypatch.setitem(SETTINGS.table, "beta", 0.0)
+    assert fn(cw.Tensor([1.0])).item() == 1
+
+
+def test_a_changed_closure_gives_a_new_result():
+    factor = 2.0
+
+    def change(value):
+        nonlocal factor
+        factor = value
+
+    def helper(x):
+        return x * factor
+
+    fn = compiled(lambda x: helper(x) + 1)
+    assert fn(cw.Tensor([1.0])).item() == 3
+    change(10.0)
+    assert fn(cw.Tensor([1.0])).item() == 11
+
+
+def test_attributes_of_cells_are_guarded_also_in_loops():
+    class Scale(nn.Cell):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = factor
+
+        def construct(self, x):
+            return x * self.factor
+
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.CellList([Scale(2.0), Scale(3.0)])
+
+        def construct(self, x):
+            for part in self.parts:
+                x = part(x) + part.factor
+            return x
+
+    net = Net()
+    fn = compiled(net)
+    one = cw.Tensor([1.0])
+    assert fn(one).item() == (1 * 2 + 2) * 3 + 3
+    net.parts[0].factor = 1.0
+    assert fn(one).item() == (1 + 1) * 3 + 3
+    net.parts[1] = Scale(5.0)
+    assert fn(one).item() == (1 + 1) * 5 + 5
+
+
+def test_training_mode_and_other_parameters_are_guarded():
+    net = nn.Dropout(p=0.5)
+    fn = compiled(net)
+    x = cw.Tensor(np.ones((4, 8), F32))
+    close(fn(x), x)
+    net.set_train()
+    assert (fn(x).asnumpy() == 0).any()
+    net.set_train(False)
+    close(fn(x), x)
+
+
+def test_dropout_draws_anew_at_every_call():
+    cw.set_seed(3)
+    fn = compiled(nn.Dropout(p=0.5).set_train())
+    x = cw.Tensor(np.ones((8, 32), F32))
+    first, second = fn(x).asnumpy(), fn(x).asnumpy()
+    assert (first != second).any()
+    cw.set_seed(3)
+    np.testing.assert_array_equal(fn(x).asnumpy(), first)
+
+
+def test_numbers_are_taken_by_value_until_a_second_float_comes():
+    fn = compiled(lambda x, rate: x * rate)
+    x = cw.Tensor([2.0])
+    assert [fn(x, rate).item() for rate in (0.5, 0.25, 4.0, 8.0)] == [1, 0.5, 8, 16]
+    assert len(fn.situations) == 2
+    power = compiled(lambda x, n: x**n)
+    assert [power(x, n).item() for n in (1, 2, 3)] == [2, 4, 8]
+
+
+def test_an_identity_of_shapes_is_not_enough():
+    fn = compiled(lambda x: ops.sum(x) / x.shape[0])
+    assert fn(cw.Tensor(np.ones(4, F32))).item() == 1
+    assert fn(cw.Tensor(np.ones(6, F32))).item() == 1
+
+
+def test_a_captured_tensor_is_read_at_every_call():
+    weight = cw.Parameter(cw.Tensor([1.0, 2.0]))
+    fn = compiled(lambda x: x + weight)
+    x = cw.Tensor([0.0, 0.0])
+    fn(x)
+    weight.set_data(cw.Tensor([5.0, 6.0]))
+    assert fn(x).asnumpy().tolist() == [5, 6]
+    weight.asnumpy()[0] = 9
+    assert fn(x).asnumpy().tolist() == [9, 6]
+
+
+# ---- branches on values ----------------------------------------------------------------------
+
+
+def test_a_branch_on_a_value_goes_both_ways():
+    fn = compiled(lambda x: x * 2 if ops.sum(x) > 0 else x - 1)
+    up, down = cw.Tensor([1.0, 2.0]), cw.Tensor([-1.0, -2.0])
+    for _ in range(2):
+        assert fn(up).asnumpy().tolist() == [2, 4]
+        assert fn(down).asnumpy().tolist() == [-2, -3]
+    (situation,) = fn.situations.values()
+    assert len(situation.paths) == 2
+
+
+def test_a_loop_whose_length_is_a_value():
+    def fn(x, n):
+        for _ in range(int(n)):
+            x = x * 2
+        while ops.sum(x) < 100:
+            x = x + 50
+        return x
+
+    jitted = compiled(fn)
+    for n in (0, 1, 3, 1):
+        close(jitted(cw.Tensor([1.0]), cw.Tensor(n)), fn(cw.Tensor([1.0]), cw.Tensor(n)))
+
+
+def test_nothing_is_written_when_a_branch_goes_another_way():
+    total = cw.Parameter(cw.Tensor([0.0]))
+
+    def fn(x):
+        total.set_data(total + x)
+        return total * 1 if ops.sum(x) > 0 else total * -1
+
+    jitted = compiled(fn)
+    values = [jitted(cw.Tensor([x])).item() for x in (1.0, -2.0, 5.0, -1.0)]
+    assert values == [1, 1, 4, -3]
+    assert total.asnumpy().tolist() == [3]
+
+
+def test_too_many_paths_run_eagerly_and_say_so_once():
+    fn = cw.jit(lambda x: x * int(ops.sum(x)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = [fn(cw.Tensor([float(n)])).item() for n in range(MAX_PATHS + 4)]
+    assert results == [float(n * n) for n in range(MAX_PATHS + 4)]
+    assert sum("ways through branches" in str(w.message) for w in caught) == 1
+
+
+# ---- reasons ---------------------------------------------------------------------------------
+
+
+def test_fullgraph_names_file_line_and_what_to_write_instead():
+    def fn(x):
+        return cw.Tensor(np.tanh(x.asnumpy()))
+
+    with pytest.raises(JitError, match=r"test_jit\.py:\d+: .*NumPy array; use Cellwire ops"):
+        cw.jit(fn, fullgraph=True)(tensor(3))
+
+
+def test_without_fullgraph_it_runs_eagerly_and_warns_once():
+    fn = cw.jit(lambda x: cw.Tensor(x.asnumpy() * 2))
+    x = cw.Tensor([3.0])
+    with pytest.warns(JitWarning, match="runs eagerly"):
+        assert fn(x).item() == 6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fn(x).item() == 6
+    assert cw.jit.explain(fn)(x).reason is not None
+
+
+seen = []
+
+
+def test_effects_outside_the_graph_are_reasons():
+    def prints(x):
+        print(x)
+        return x
+
+    def counts(x):
+        seen.append(1)
+        return x
+
+    def reads_the_clock(x):
+        return x * time.time()
+
+    def assigns(x):
+        global SCALE
+        SCALE = 3.0
+        return x
+
+    class Counting(nn.Cell):
+        def construct(self, x):
+            self.calls = 1
+            return x
+
+    for fn in (prints, counts, reads_the_clock, assigns, Counting()):
+        with pytest.raises(JitError):
+            cw.jit(fn, fullgraph=True)(tensor(2))
+
+
+def test_errors_of_the_code_itself_come_through():
+    with pytest.raises(ValueError, match="matmul"):
+        compiled(ops.matmul)(tensor(2, 3), tensor(2, 3))
+    with pytest.raises(ZeroDivisionError):
+        compiled(lambda x: x * (1 / (x.ndim - 1)))(tensor(2))
+
+
+def test_pure_python_inside_is_fine():
+    def fn(x):
+        parts = []
+        for i in range(3):
+            parts.append(x * math.sqrt(i))
+        return ops.stack(parts)
+
+    x = tensor(4)
+    close(compiled(fn)(x), fn(x))
+
+
+# ---- training --------------------------------------------------------------------------------
+
+
+def make_net(seed=0):
+    cw.set_seed(seed)
+    rng = np.random.default_rng(seed)
+    net = nn.SequentialCell(
+        nn.Dense(6, 16), nn.LayerNorm((16,)), nn.ReLU(), nn.Dense(16, 4)
+    )  # fmt: skip
+    for param in net.get_parameters():
+        param.set_data(cw.Tensor(rng.normal(0, 0.4, param.shape).astype(F32)))
+    return net
+
+
+def train(optimizer_of, jit, steps=20):
+    net = make_net()
+    loss_fn = nn.CrossEntropyLoss()
+    optimizer = optimizer_of(net.trainable_params())
+    derive = cw.value_and_grad(
+        lambda x, y: loss_fn(net(x), y), None, weights=optimizer.parameters
+    )
+
+    def step(x, y):
+        loss, grads = derive(x, y)
+        optimizer(grads)
+        return loss
+
+    run = cw.jit(step, fullgraph=True) if jit else step
+    rng = np.random.default_rng(1)
+    losses = []
+    for _ in range(steps):
+        x = cw.Tensor(rng.normal(size=(8, 6)).astype(F32))
+        y = cw.Tensor(rng.integers(0, 4, 8).astype(np.int32))
+        losses.append(run(x, y).item())
+    return losses, [p.asnumpy().copy() for p in net.get_parameters()], run
+
+
+@pytest.mark.parametrize(
+    "optimizer_of",
+    [
+        lambda params: nn.SGD(params, 0.1),
+        lambda params: nn.Momentum(params, 0.05, 0.9),
+        lambda params: nn.Adam(params, 0.01),
+    ],
+    ids=["sgd", "momentum", "adam"],
+)
+def test_a_compiled_training_step_equals_eager_over_twenty_steps(optimizer_of):
+    eager, weights, _ = train(optimizer_of, jit=False)
+    fast, fast_weights, run = train(optimizer_of, jit=True)
+    np.testing.assert_allclose(fast, eager, rtol=2e-3, atol=1e-4)
+    for a, b in zip(fast_weights, weights, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-2, atol=2e-3)
+    (situation,) = run.situations.values()
+    assert len(situation.paths) == 1
+    plan = situation.paths[0].plan
+    assert plan.report.host_steps == ()
+    assert plan.report.native_runs == 1
+    assert plan.in_place
+
+
+def test_a_compiled_piece_under_a_record_has_gradients():
+    weight = cw.Parameter(tensor(4, 3, seed=2))
+    piece = compiled(lambda x: ops.tanh(ops.matmul(x, weight)))
+
+    def loss(fn):
+        return lambda x: ops.sum(fn(x) * fn(x))
+
+    def plain(x):
+        return ops.tanh(ops.matmul(x, weight))
+
+    x = tensor(5, 4)
+    found = cw.value_and_grad(loss(piece), 0, weights=[weight])(x)
+    wanted = cw.value_and_grad(loss(plain), 0, weights=[weight])(x)
+    close(found[0], wanted[0])
+    close(found[1][0], wanted[1][0])
+    close(found[1][1][0], wanted[1][1][0])
+
+
+def test_gradients_inside_jit_agree_also_of_second_order():
+    def fn(x):
+        return ops.sum(ops.exp(x) * x)
+
+    twice = cw.grad(lambda x: ops.sum(cw.grad(fn)(x) * x))
+    x = tensor(5)
+    close(compiled(twice)(x), twice(x))
+
+
+def test_batch_norm_statistics_are_written():
+    eager, fast = nn.BatchNorm2d(3).set_train(), nn.BatchNorm2d(3).set_train()
+    run = compiled(fast)
+    for seed in range(3):
+        x = tensor(4, 3, 5, 5, seed=seed)
+        close(run(x), eager(x), rtol=1e-3, atol=1e-4)
+    close(fast.moving_mean, eager.moving_mean)
+    close(fast.moving_variance, eager.moving_variance)
+
+
+def test_writing_in_place_counts_versions_and_keeps_the_buffer():
+    weight = cw.Parameter(cw.Tensor([1.0, 2.0]))
+    buffer = weight.asnumpy()
+
+    def step(x):
+        weight.set_data(weight - 0.5 * x)
+        return ops.sum(weight)
+
+    run = compiled(step)
+    for _ in range(3):
+        run(cw.Tensor([1.0, 1.0]))
+    assert weight.version == 3
+    assert weight.asnumpy() is buffer
+    assert buffer.tolist() == [-0.5, 0.5]
+
+
+def test_the_learning_rate_can_be_changed_without_a_new_trace():
+    net = nn.Dense(3, 2)
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    derive = cw.value_and_grad(lambda x: ops.sum(net(x)), None, weights=optimizer.parameters)
+
+    def step(x):
+        loss, grads = derive(x)
+        optimizer(grads)
+        return loss
+
+    run = compiled(step)
+    x = cw.Tensor(np.ones((2, 3), F32))
+    run(x)
+    before = net.weight.asnumpy().copy()
+    optimizer.learning_rate.set_data(cw.Tensor(np.float32(0.0)))
+    run(x)
+    np.testing.assert_array_equal(net.weight.asnumpy(), before)
+    (situation,) = run.situations.values()
+    assert len(situation.paths) == 1
+
+
+# ---- hooks -----------------------------------------------------------------------------------
+
+
+def test_a_hook_added_later_is_seen():
+    net = nn.Dense(3, 2)
+    fn = compiled(net)
+    x = tensor(4, 3)
+    before = fn(x)
+    handle = net.register_forward_hook(lambda cell, args, output: output * 2)
+    close(fn(x), before * 2)
+    handle.remove()
+    close(fn(x), before)
