@@ -14,6 +14,14 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep compiled kernels in a temporary folder, for this process and those it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        yield
+
+
 @pytest.fixture
 def settings_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the program's settings and recovery files of one test in its temporary folder."""

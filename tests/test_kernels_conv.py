@@ -33,12 +33,6 @@ from cellwire.kernels.pool import (
 )
 from cellwire.kernels.windows import Window, same_padding
 
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kernel-cache"))
-
-
 CASES = [
     # channels, out channels, groups, kernel, stride, padding, dilation
     (3, 4, 1, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),

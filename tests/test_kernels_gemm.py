@@ -39,13 +39,6 @@ SHORT = Target(host().triple, host().cpu, host().features, 16, 16)
 TRANSPOSED = list(product([False, True], repeat=2))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kernel-cache"))
-        yield
-
-
 def operand(rng, shape, transposed, dtype):
     """A random matrix (or batch of them) and how it is stored."""
     x = rng.standard_normal(shape).astype(dtype)

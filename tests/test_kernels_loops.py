@@ -42,11 +42,6 @@ X_I = load(X, affine("i"))
 SHORT = Target(host().triple, host().cpu, host().features, 16, 16)
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kernel-cache"))
-
-
 def run(function, arrays, ints=(), target=None):
     """Compile a function and run it on arrays and numbers."""
     library = compile_module([function], target)

@@ -31,11 +31,6 @@ INTS = [np.uint8, np.int8, np.int16, np.int32, np.int64, np.uint32, np.uint64]
 RNG = np.random.default_rng(20)
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kernel-cache"))
-
-
 def apply(op, *arrays, target=None):
     """Run one op over arrays of one length, by a scalar loop first and then by a vector loop."""
     results = []
