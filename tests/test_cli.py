@@ -92,7 +92,19 @@ def test_debug_stops_on_gradients(mlp: Path, capsys: Any) -> None:
 
 
 def test_debug_talks_on_a_terminal(mlp: Path, capsys: Any, monkeypatch: Any) -> None:
-    said = iter(["step", "p dense1->relu1", "back", "nonsense", "edges", "c", "n", "quit"])
+    said = iter(
+        [
+            "step",
+            "p dense1->relu1",
+            "p dense1->relu1 [0, 124:]",
+            "back",
+            "nonsense",
+            "edges",
+            "c",
+            "n",
+            "quit",
+        ]
+    )
     monkeypatch.setattr("builtins.input", lambda prompt: next(said))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -100,6 +112,8 @@ def test_debug_talks_on_a_terminal(mlp: Path, capsys: Any, monkeypatch: Any) -> 
     out = capsys.readouterr().out
     assert "stopped at dense1.out->relu1" in out
     assert "ran relu1" in out
+    assert "16 of 128 rows" in out
+    assert "1 of 1 rows" not in out
     assert "the tensor on a wire" in out
     assert "forward pass finished" in out
 

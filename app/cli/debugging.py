@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
+from rich.console import RenderableType
+
 from ...engine.run.breakpoints import Breakpoint, ConditionError, Direction, parse_condition
 from ...engine.run.graph import Edge, GraphError
+from ...engine.run.inspect import Table as Page
 from ..session.messages import (
     AnyCommand,
     Backward,
@@ -35,11 +38,12 @@ HELP = """\
 step           run one node                  (s)
 continue       go on to the next stop        (c, next, n)
 back           step back by one node         (b)
-print EDGE     the tensor on a wire          (p)
+print EDGE     the tensor on a wire          (p)  such as: p conv1->relu1 [0, :]
 gradient EDGE  the gradient on a wire, after backward
 backward       run the gradients of the loss
 edges          list the wires
 quit           end                           (q)"""
+SHOWN_ROWS = 16
 SHORT = {"s": "step", "c": "continue", "n": "continue", "next": "continue", "b": "back"} | {
     "p": "print",
     "q": "quit",
@@ -225,7 +229,7 @@ class _Debugger:
         if word in moves:
             return self._go(moves[word])
         if word in ("print", "gradient"):
-            self._print(find_edge(self.driver, rest), gradient=word == "gradient")
+            self._print(rest, gradient=word == "gradient")
         elif word == "edges":
             graph = self.driver.session.graph
             self._lines(graph.edge_text(edge) for edge in graph.edges())
@@ -237,11 +241,29 @@ class _Debugger:
         for line in lines:
             self.output.say(line)
 
-    def _print(self, edge: Edge, *, gradient: bool) -> None:
-        answer = self.driver.ask(Inspect(edge, "table", gradient=gradient))
+    def _print(self, text: str, *, gradient: bool) -> None:
+        """The statistics of the tensor on a wire, and as much of it as fits."""
+        wire, _, slice = text.partition("[")
+        edge = find_edge(self.driver, wire)
+        asked = Inspect(edge, "table", slice.rstrip("] "), gradient=gradient)
+        answer = self.driver.ask(asked)
         if isinstance(answer, InspectionResult) and answer.table is not None:
-            page = answer.table
             self.output.say(table(STATISTICS, [statistics_row(answer.stats)]))
-            rows = zip(page.row_labels, page.cells, strict=True)
-            columns = ("", *(f"{page.column + at}>" for at in range(len(page.cells[0]))))
-            self.output.say(table(columns, ((label, *cells) for label, cells in rows)))
+            self.output.say(*_page(answer.table, self.output.console.width))
+
+
+def _page(page: Page, width: int) -> list[RenderableType]:
+    """The first rows and columns of a table that fit, and where to find the others."""
+    cell = 2 + max((len(text) for row in page.cells for text in row), default=1)
+    label = max((len(text) for text in page.row_labels), default=0)
+    across = max(1, min(page.columns, (width - label) // cell))
+    down = min(page.rows, SHOWN_ROWS)
+    headings = ["", *(f"{at}>" for at in range(len(page.cells[0][:across]) if page.cells else 0))]
+    rows = zip(page.row_labels[:down], page.cells[:down], strict=True)
+    shown: list[RenderableType] = [table(headings, [(name, *row[:across]) for name, row in rows])]
+    if across < page.columns or down < page.rows:
+        shown.append(
+            f"{down} of {page.rows} rows, {across} of {page.columns} columns; "
+            "name others with a slice: print EDGE [0, 20:30]"
+        )
+    return shown

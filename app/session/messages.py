@@ -8,481 +8,76 @@ What happens later (`NodeFinished`, `Paused`, `TrainingProgress`, …) comes as 
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from ...engine.run.breakpoints import Breakpoint, Direction
 from ...engine.run.graph import Edge
-from ...engine.run.inspect import HeatMap, Histogram, ImageGrid, Statistics, Table
-from ...nodes.changes import Change
-
-What = Literal["stats", "histogram", "heat_map", "images", "table", "history"]
-State = Literal[
-    "empty", "ready", "running", "paused", "failed", "finished", "training", "training paused"
-]
-PauseReason = Literal["breakpoint", "step", "reached", "user"]
-HaltReason = Literal["user", "nan", "breakpoint", "error"]
-GroupState = Literal["compiling", "compiled", "stale", "eager"]
-
-
-class Command(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """What all commands share: the number of the answer, and the document's revision."""
-
-    request: int = 0
-    revision: int = 0
-
-
-class LoadDocument(Command, frozen=True):
-    """Take this document (the text of a `.cellwire` file); `path` is its file, if it has one.
-
-    Data files and weights are looked for beside `path`. Answer: `DocumentLoaded`.
-    """
-
-    text: str
-    path: str = ""
-
-
-class Patch(Command, frozen=True):
-    """Apply one change to the session's document; `revision` is the one after the change.
-
-    A change of structure takes effect at the next step boundary. Answer: `DocumentLoaded`.
-    """
-
-    change: Change
-
-
-class Run(Command, frozen=True):
-    """Run the graph from its start to the next breakpoint (unless those are off) or its end."""
-
-    breakpoints: bool = True
-
-
-class Step(Command, frozen=True):
-    """Run one node, then pause."""
-
-
-class StepBack(Command, frozen=True):
-    """Go back to before the last node that ran; fails when nothing is kept to go back to."""
-
-
-class Continue(Command, frozen=True):
-    """Go on after a pause, to the next breakpoint or the end."""
-
-
-class Pause(Command, frozen=True):
-    """Pause the run before its next node, or the training after its step."""
-
-
-class Stop(Command, frozen=True):
-    """End the run and forget its values; a training ends after its step."""
-
-
-class RunTo(Command, frozen=True):
-    """Run until this node is next."""
-
-    node: str
-
-
-class RerunFrom(Command, frozen=True):
-    """Run this node and what lies downstream of it again; other values stay."""
-
-    node: str
-
-
-class Backward(Command, frozen=True):
-    """Run the gradients of the last run's loss, node by node, with gradient breakpoints."""
-
-
-class SetMode(Command, frozen=True):
-    """Run as in training (dropout on, batch statistics) or as in evaluation."""
-
-    training: bool
-
-
-class PinBatch(Command, frozen=True):
-    """Use the same batch in every run (`on`), or the next one each time."""
-
-    on: bool
-
-
-class SetBreakpoints(Command, frozen=True):
-    """Stop at these too, besides the document's own breakpoints; replaces what was set before."""
-
-    breakpoints: tuple[Breakpoint, ...]
-
-
-class Inspect(Command, frozen=True):
-    """Ask for the value on a wire (`gradient`: its gradient) in one form.
-
-    `slice` is an index as in `0, :, 3` for heat maps, tables and images; `row` and `column` say
-    where a table's page begins. Answer: `InspectionResult`.
-    """
-
-    edge: Edge
-    what: What = "stats"
-    slice: str = ""
-    gradient: bool = False
-    row: int = 0
-    column: int = 0
-
-
-class CompileGroup(Command, frozen=True):
-    """Compile a group of the document, compare it with eager, and use it. Answer: `GroupReport`."""
-
-    group: str
-
-
-class DiscardGroup(Command, frozen=True):
-    """Run the nodes of a compiled group eagerly again."""
-
-    group: str
-
-
-class Train(Command, frozen=True):
-    """Train from fresh parameters by the document's settings.
-
-    `steps` and `seconds` end it sooner, at a step boundary. With `save`, weights and state are
-    written to that `.safetensors` file and the one beside it, after each epoch and at the end.
-    """
-
-    steps: int | None = None
-    seconds: float | None = None
-    save: str = ""
-
-
-class ResumeTraining(Command, frozen=True):
-    """Go on after `TrainingPaused`, or from the state that was saved beside the weights `path`."""
-
-    path: str = ""
-    steps: int | None = None
-    seconds: float | None = None
-    save: str = ""
-
-
-class PauseTraining(Command, frozen=True):
-    """Pause the training at the next step boundary; its state stays in the session."""
-
-
-class StopTraining(Command, frozen=True):
-    """End the training at the next step boundary; the weights stay."""
-
-
-class OverfitOneBatch(Command, frozen=True):
-    """Train fresh weights on one batch only: a sound model learns it by heart; nothing is kept."""
-
-    steps: int = 200
-
-
-class Export(Command, frozen=True):
-    """Write the graph as a Python file, with its weights beside it. Answer: `Exported`."""
-
-    path: str
-
-
-class SaveWeights(Command, frozen=True):
-    """Write the weights to `path`, and beside them the training's state where there is one."""
-
-    path: str
-
-
-class LoadWeights(Command, frozen=True):
-    """Read weights from a `.safetensors` file."""
-
-    path: str
-
-
-class Shutdown(Command, frozen=True):
-    """End the session's process."""
-
-
-class Ready(msgspec.Struct, frozen=True, tag=True):
-    """The session is up."""
-
-    pid: int
-    device: str
-    threads: int
-
-
-class CommandDone(msgspec.Struct, frozen=True, tag=True):
-    """The command was carried out, or the work that it asks for has begun."""
-
-    request: int
-    command: str
-
-
-class CommandFailed(msgspec.Struct, frozen=True, tag=True):
-    """The command could not be carried out; nothing changed. `node` is where it lies, if known."""
-
-    request: int
-    command: str
-    message: str
-    fix: str = ""
-    node: str | None = None
-    traceback: str = ""
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """Something wrong with a port, or (`port` "") a node; an error keeps the graph from running."""
-
-    node: str
-    port: str
-    message: str
-    fix: str = ""
-    severity: Literal["error", "warning"] = "error"
-
-
-class DocumentLoaded(msgspec.Struct, frozen=True, tag=True):
-    """The session now has this revision; with errors among the problems, it cannot run yet."""
-
-    request: int
-    revision: int
-    nodes: int
-    parameters: int
-    problems: tuple[Problem, ...] = ()
-
-
-class StateChanged(msgspec.Struct, frozen=True, tag=True):
-    """What the session is doing now; `node` is the next to run, `back` how far it can step back."""
-
-    state: State
-    node: str | None = None
-    back: int = 0
-
-
-class NodeStarted(msgspec.Struct, frozen=True, tag=True):
-    """A node is about to run (sent when the session steps, or the node is slow to come back)."""
-
-    node: str
-    direction: Direction = "forward"
-
-
-class NodeFinished(msgspec.Struct, frozen=True, tag=True):
-    """A node, or a whole compiled group, has run; `avals` has port → shape and dtype as text."""
-
-    node: str
-    milliseconds: float
-    avals: dict[str, str]
-    direction: Direction = "forward"
-
-
-class EdgeValue(msgspec.Struct, frozen=True, tag=True):
-    """What is on a watched wire now; `step` counts training steps."""
-
-    edge: Edge
-    summary: str
-    stats: Statistics
-    direction: Direction = "forward"
-    step: int = 0
-
-
-class Paused(msgspec.Struct, frozen=True, tag=True):
-    """The run waits before `node`; at a breakpoint, `edge` holds the value that hit it."""
-
-    node: str | None
-    reason: PauseReason
-    edge: Edge | None = None
-    condition: str = ""
-    hit: int = 0
-    stats: Statistics | None = None
-    direction: Direction = "forward"
-
-
-class BreakpointNoted(msgspec.Struct, frozen=True, tag=True):
-    """A breakpoint whose action is `log` or `snapshot` was hit; the run went on."""
-
-    breakpoint: Breakpoint
-    hit: int
-    stats: Statistics
-
-
-class RunFinished(msgspec.Struct, frozen=True, tag=True):
-    """All nodes have run; `outputs` has the graph's result ports and `loss` its loss, if it has."""
-
-    milliseconds: float
-    loss: float | None = None
-    direction: Direction = "forward"
-
-
-class NodeFailed(msgspec.Struct, frozen=True, tag=True):
-    """A node raised; its inputs can be inspected. `inputs` has port → shape and dtype as text."""
-
-    node: str
-    port: str | None
-    message: str
-    fix: str = ""
-    traceback: str = ""
-    inputs: dict[str, str] = {}
-    direction: Direction = "forward"
-
-
-class UpdateRatios(msgspec.Struct, frozen=True, tag=True):
-    """By node, the largest ratio of the norm of an update to that of the parameter, at `step`.
-
-    After Backward the update is that of plain gradient descent at the document's learning rate.
-    """
-
-    ratios: dict[str, float]
-    step: int = 0
-
-
-class KernelLine(msgspec.Struct, frozen=True):
-    """One kernel of a compiled group: the nodes that it computes, its kind, and its ops."""
-
-    name: str
-    nodes: tuple[str, ...]
-    kind: str = ""
-    ops: tuple[str, ...] = ()
-
-
-class HostStep(msgspec.Struct, frozen=True):
-    """An op that a compiled group runs in NumPy, and why."""
-
-    op: str
-    nodes: tuple[str, ...]
-    reason: str
-
-
-class GroupChanged(msgspec.Struct, frozen=True, tag=True):
-    """The state of a compile group; `reason` says why it is stale or eager."""
-
-    group: str
-    state: GroupState
-    reason: str = ""
-
-
-class GroupReport(msgspec.Struct, frozen=True, tag=True):
-    """What a compiled group became.
-
-    Times are medians of a call; `parity` is the largest deviation from eager on the present
-    batch, over the largest magnitude of the output.
-    """
-
-    request: int
-    group: str
-    name: str
-    nodes: tuple[str, ...]
-    kernels: tuple[KernelLine, ...]
-    host_steps: tuple[HostStep, ...]
-    compile_milliseconds: float
-    eager_microseconds: float
-    compiled_microseconds: float
-    parity: float
-    arena_bytes: int
-    code: str = ""
-
-
-class TrainingProgress(msgspec.Struct, frozen=True, tag=True):
-    """The last step of a training, at most ten times a second; losses since the last message."""
-
-    step: int
-    steps: int
-    epoch: int
-    epochs: int
-    loss: float
-    accuracy: float | None
-    milliseconds: float
-    seconds_left: float
-    losses: tuple[tuple[int, float], ...] = ()
-
-
-class EpochFinished(msgspec.Struct, frozen=True, tag=True):
-    """An epoch's means on the training part, and what the held-out part gives now."""
-
-    epoch: int
-    epochs: int
-    step: int
-    loss: float
-    accuracy: float | None
-    held_out_loss: float | None
-    held_out_accuracy: float | None
-    seconds: float
-
-
-class TrainingPaused(msgspec.Struct, frozen=True, tag=True):
-    """The training waits at a step boundary, or (reason `nan`, `error`) because `node` failed."""
-
-    reason: HaltReason
-    step: int
-    node: str | None = None
-    message: str = ""
-    fix: str = ""
-
-
-class TrainingFinished(msgspec.Struct, frozen=True, tag=True):
-    """The training is over; `stopped` when it ended before its last epoch."""
-
-    step: int
-    epoch: int
-    loss: float | None
-    held_out_loss: float | None
-    held_out_accuracy: float | None
-    seconds: float
-    stopped: bool = False
-
-
-class OverfitFinished(msgspec.Struct, frozen=True, tag=True):
-    """The check on one batch: `passed` when the loss fell as it does for a sound model."""
-
-    steps: int
-    first_loss: float
-    last_loss: float
-    accuracy: float | None
-    passed: bool
-    message: str
-
-
-class HistoryPoint(msgspec.Struct, frozen=True, array_like=True):
-    """What was on a watched wire at a training step."""
-
-    step: int
-    stats: Statistics
-
-
-class InspectionResult(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """The value on a wire in the form that was asked for; the other forms are None."""
-
-    request: int
-    edge: Edge
-    what: What
-    gradient: bool = False
-    stats: Statistics
-    histogram: Histogram | None = None
-    heat_map: HeatMap | None = None
-    images: ImageGrid | None = None
-    table: Table | None = None
-    history: tuple[HistoryPoint, ...] | None = None
-
-
-class Exported(msgspec.Struct, frozen=True, tag=True):
-    """The files that an export wrote."""
-
-    request: int
-    files: tuple[str, ...]
-
-
-class Log(msgspec.Struct, frozen=True, tag=True):
-    """A line for the log: a reported fallback, a swap to compiled code, what a node printed."""
-
-    level: Literal["info", "warning", "error"]
-    message: str
-    node: str | None = None
-
-
-class Memory(msgspec.Struct, frozen=True, tag=True):
-    """Bytes of the values kept on wires, and of the whole process where the system says."""
-
-    values: int
-    process: int | None
-
-
-class SessionLost(msgspec.Struct, frozen=True, tag=True):
-    """The session's process ended unasked (made by the client); `exit_code` < 0 is a signal."""
-
-    exit_code: int | None
-    message: str
-    last_words: str = ""
-
+from ...engine.run.inspect import Statistics
+from .commands import (
+    Backward,
+    Command,
+    CompileGroup,
+    Continue,
+    DiscardGroup,
+    Export,
+    Inspect,
+    LoadDocument,
+    LoadWeights,
+    OverfitOneBatch,
+    Patch,
+    Pause,
+    PauseTraining,
+    PinBatch,
+    RerunFrom,
+    ResumeTraining,
+    Run,
+    RunTo,
+    SaveWeights,
+    SetBreakpoints,
+    SetMode,
+    Shutdown,
+    Step,
+    StepBack,
+    Stop,
+    StopTraining,
+    Train,
+    What,
+)
+from .events import (
+    BreakpointNoted,
+    CommandDone,
+    CommandFailed,
+    DocumentLoaded,
+    EdgeValue,
+    EpochFinished,
+    Exported,
+    GroupChanged,
+    GroupReport,
+    GroupState,
+    HaltReason,
+    HistoryPoint,
+    HostStep,
+    InspectionResult,
+    KernelLine,
+    Log,
+    Memory,
+    NodeFailed,
+    NodeFinished,
+    NodeStarted,
+    OverfitFinished,
+    Paused,
+    PauseReason,
+    Problem,
+    Ready,
+    RunFinished,
+    SessionLost,
+    State,
+    StateChanged,
+    TrainingFinished,
+    TrainingPaused,
+    TrainingProgress,
+    UpdateRatios,
+)
 
 AnyCommand = (
     LoadDocument
@@ -558,3 +153,77 @@ def decode_command(data: bytes) -> AnyCommand:
 def decode_event(data: bytes) -> Event:
     """The event in these bytes; raises `msgspec.DecodeError` or `ValidationError`."""
     return _events.decode(data)
+
+
+__all__ = [
+    "AnyCommand",
+    "Backward",
+    "Breakpoint",
+    "BreakpointNoted",
+    "Command",
+    "CommandDone",
+    "CommandFailed",
+    "CompileGroup",
+    "Continue",
+    "Direction",
+    "DiscardGroup",
+    "DocumentLoaded",
+    "Edge",
+    "EdgeValue",
+    "EpochFinished",
+    "Event",
+    "Export",
+    "Exported",
+    "GroupChanged",
+    "GroupReport",
+    "GroupState",
+    "HaltReason",
+    "HistoryPoint",
+    "HostStep",
+    "Inspect",
+    "InspectionResult",
+    "KernelLine",
+    "LoadDocument",
+    "LoadWeights",
+    "Log",
+    "Memory",
+    "NodeFailed",
+    "NodeFinished",
+    "NodeStarted",
+    "OverfitFinished",
+    "OverfitOneBatch",
+    "Patch",
+    "Pause",
+    "PauseReason",
+    "PauseTraining",
+    "Paused",
+    "PinBatch",
+    "Problem",
+    "Ready",
+    "RerunFrom",
+    "ResumeTraining",
+    "Run",
+    "RunFinished",
+    "RunTo",
+    "SaveWeights",
+    "SessionLost",
+    "SetBreakpoints",
+    "SetMode",
+    "Shutdown",
+    "State",
+    "StateChanged",
+    "Statistics",
+    "Step",
+    "StepBack",
+    "Stop",
+    "StopTraining",
+    "Train",
+    "TrainingFinished",
+    "TrainingPaused",
+    "TrainingProgress",
+    "UpdateRatios",
+    "What",
+    "decode_command",
+    "decode_event",
+    "encode",
+]
