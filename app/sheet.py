@@ -32,6 +32,7 @@ QPushButton[role="primary"] {
 }
 QPushButton[role="primary"]:hover { border-color: $accent; }
 QPushButton[role="primary"]:disabled { background: $field; color: $faint; border-color: $line; }
+QPushButton:checked { border-color: $accent; color: $accent_text; }
 QPushButton[role="stop"]:enabled { color: $stop_text; }
 QPushButton[role="ok"]:enabled { color: $ok_text; border-color: $ok_edge; background: $ok_fill; }
 QPushButton[role="flat"], QToolButton[role="flat"] {
@@ -116,6 +117,7 @@ QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QStatusBar { background: $panel; border-top: 1px solid $line; }
 QStatusBar::item { border: none; }
+QStatusBar QPushButton { color: $muted; font-size: $small; padding: 1px 6px; min-height: 12px; }
 """)
 
 

@@ -14,7 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtCore import (
+    QEventLoop,
+    QMessageLogContext,
+    QTimer,
+    QtMsgType,
+    qInstallMessageHandler,
+)
 from PySide6.QtWidgets import QApplication
 
 from ..nodes import changes as c
@@ -165,14 +171,16 @@ def train(tour: Tour) -> None:
 
 def export(tour: Tour) -> None:
     """Export the trained model, and run the exported file."""
-    path = tour.out / "digits_mlp.py"
+    folder = tour.out / "export"
+    folder.mkdir(exist_ok=True)
+    path = folder / "digits_mlp.py"
     answers: list[m.Event] = []
     tour.window.link.send(m.Export(path=str(path)), answers.append)
     tour.wait("the export", lambda: bool(answers))
     if isinstance(answers[0], m.CommandFailed):
         raise TourError(answers[0].message)
     command = [sys.executable, path.name]
-    ran = subprocess.run(command, cwd=tour.out, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise TourError(f"The exported file failed: {ran.stderr.strip().splitlines()[-1]}")
     tour.tell(f"Exported {path.name}; run on its own it says: {ran.stdout.strip()}")
@@ -223,9 +231,16 @@ def _application() -> QApplication:
     return running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
 
 
+def _report_qt(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
+    """Print what Qt says, but for what the offscreen platform cannot do and nobody needs."""
+    if "propagateSizeHints" not in message:
+        print(message, file=sys.stderr)
+
+
 def main() -> int:
     """`python -m cellwire.app.tour FOLDER`: take the tour without touching the user's settings."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/tour")
+    qInstallMessageHandler(_report_qt)
     application = _application()
     application.setOrganizationName("Cellwire")
     application.setApplicationName("Cellwire Tour")

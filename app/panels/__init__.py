@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QScrollArea, QWidget
 
 from ..docks import Area
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 PANELS: tuple[tuple[Area, str, type], ...] = (
     ("right", "Tensor", TensorPanel),
     ("right", "Inspector", InspectorPanel),
-    ("right", "Stops", BreakpointList),
+    ("right", "Breakpoint list", BreakpointList),
     ("bottom", "Training", TrainingPanel),
     ("bottom", "Code", CodePanel),
     ("bottom", "Profile", ProfilePanel),
@@ -31,18 +32,28 @@ PANELS: tuple[tuple[Area, str, type], ...] = (
     ("bottom", "Problems", ProblemsPanel),
     ("bottom", "History", HistoryPanel),
 )
+RIGHT_SHARES = {"Tensor": 460, "Inspector": 340, "Breakpoint list": 120}
+"""How the right side's height is shared at first."""
 
 
 def add_panels(window: MainWindow) -> dict[str, QWidget]:
     """Put every panel into the window; returns them by title."""
     made: dict[str, QWidget] = {}
+    docks: dict[str, QDockWidget] = {}
     for area, title, kind in PANELS:
         panel = kind(window.state, window.link)
         made[title] = panel
         dock = window.add_panel(area, title, _scrolled(panel) if title == "Inspector" else panel)
+        docks[title] = dock
         if isinstance(panel, ProblemsPanel):
             panel.counted.connect(partial(_show_count, dock, title))
             _show_count(dock, title, panel.list.count())
+    docks["Breakpoint list"].setWindowTitle("Breakpoints")
+    window.resizeDocks(
+        [docks[title] for title in RIGHT_SHARES],
+        list(RIGHT_SHARES.values()),
+        Qt.Orientation.Vertical,
+    )
     return made
 
 

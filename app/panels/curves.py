@@ -27,7 +27,7 @@ class Plot(pg.PlotWidget):
             axis = self.getPlotItem().getAxis(name)
             axis.setStyle(tickLength=0, tickTextOffset=6, maxTickLevel=0)
             axis.setTickFont(theme.font(10, mono=True))
-        self.getPlotItem().showGrid(x=False, y=True, alpha=0.25)
+        self.show_axes(False)
         self.recolor()
         theme.switch.changed.connect(self.recolor)
 
@@ -43,6 +43,13 @@ class Plot(pg.PlotWidget):
         curve = self.plot([], [], pen=_pen(token, dashed))
         self._curves.append((curve, token, dashed))
         return curve
+
+    def show_axes(self, shown: bool) -> None:
+        """Show axes and grid, or nothing while there is nothing to read off them."""
+        for name in ("left", "bottom"):
+            axis = self.getPlotItem().getAxis(name)
+            axis.setStyle(showValues=shown)
+        self.getPlotItem().showGrid(x=False, y=shown, alpha=0.25)
 
     def recolor(self, _: object = None) -> None:
         """Take the colours of the current theme."""

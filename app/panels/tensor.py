@@ -57,10 +57,10 @@ class TensorPanel(QWidget):
         self._refocus(state.focus)
 
     def _build(self) -> None:
-        self.title = label(NO_WIRE, "heading", wrap=True)
+        self.title = label(NO_WIRE, wrap=True)
+        self.title.setFont(theme.font(theme.TITLE, 600))
         self.badge = label("● paused", "stop")
         self.which = QPushButton("gradient")
-        self.which.setProperty("role", "flat")
         self.which.setCheckable(True)
         self.which.setToolTip("Show the gradient that flowed back over this wire")
         self.which.toggled.connect(self._set_gradient)
@@ -243,6 +243,7 @@ class TensorPanel(QWidget):
 
     def _show_history(self, points: tuple[m.HistoryPoint, ...]) -> None:
         known = [p for p in points if p.stats.absmax is not None]
+        self.history.show_axes(bool(known))
         self.curve.setData([p.step for p in known], [p.stats.absmax or 0.0 for p in known])
         if not known:
             self.note.setText("Watch this wire (right-click it), then train, to see its history.")

@@ -38,6 +38,8 @@ SETTINGS = (
     ParamSpec("weight_decay", "float", 0.0, "Pull of weights towards zero", minimum=0),
     ParamSpec("seed", "int", 0, "Makes the training repeatable", minimum=0),
 )  # fmt: skip
+ROWS = 4
+"""Settings below each other before a second column begins."""
 
 
 class TrainingPanel(QWidget):
@@ -62,7 +64,7 @@ class TrainingPanel(QWidget):
         middle.addLayout(self._buttons())
         middle.addStretch(1)
         layout.addLayout(middle, 4)
-        layout.addWidget(self.settings, 3)
+        layout.addWidget(self.settings, 4)
         state.training_changed.connect(self._show)
         state.run_changed.connect(self._enable)
         state.document_replaced.connect(self._show)
@@ -140,6 +142,7 @@ class LossCurves(QWidget):
 
     def show_training(self, training: Training) -> None:
         """Draw the curves as far as they go."""
+        self.plot.show_axes(bool(training.losses))
         self.train.setData(training.steps, training.losses)
         known = [e for e in training.epochs if e.held_out_loss is not None]
         self.held_out.setData([e.step for e in known], [e.held_out_loss for e in known])
@@ -222,27 +225,28 @@ class SettingsForm(QScrollArea):
         self.editors: dict[str, Editor] = {}
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMinimumWidth(220)
-        self.setMaximumWidth(320)
+        self.setMinimumWidth(360)
+        self.setMaximumWidth(440)
         form = QWidget()
         grid = QGridLayout(form)
         grid.setContentsMargins(0, 0, 8, 0)
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(4)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(6)
         self.message = label("", "stop", wrap=True)
         self.message.hide()
         for at, spec in enumerate(SETTINGS):
             made = editor(spec)
-            made.setMaximumWidth(120)
+            line, side = at % ROWS, 2 * (at // ROWS)
+            made.setMinimumWidth(76)
             made.edited.connect(lambda value, key=spec.name: self._set(key, value))
             made.refused.connect(self._refused)
             name = label(spec.name.replace("_", " "), "muted")
             name.setToolTip(spec.doc)
-            grid.addWidget(name, at, 0)
-            grid.addWidget(made, at, 1)
+            grid.addWidget(name, line, side)
+            grid.addWidget(made, line, side + 1)
             self.editors[spec.name] = made
-        grid.addWidget(self.message, len(SETTINGS), 0, 1, 2)
-        grid.setRowStretch(len(SETTINGS) + 1, 1)
+        grid.addWidget(self.message, ROWS, 0, 1, 4)
+        grid.setRowStretch(ROWS + 1, 1)
         self.setWidget(form)
         state.document_changed.connect(self._refresh)
         state.document_replaced.connect(self._refresh)
