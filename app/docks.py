@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QWidget
 
 from . import theme
@@ -54,7 +53,7 @@ class Dock(QDockWidget):
 
 
 class _Heading(QWidget):
-    """The dock's title in small capitals' stead: muted, semibold, 11 pixels."""
+    """The dock's title: capitals, muted, semibold, 11 pixels."""
 
     def __init__(self, dock: QDockWidget) -> None:
         super().__init__(dock)
@@ -65,14 +64,7 @@ class _Heading(QWidget):
         row.setContentsMargins(14, 14, 8, 7)
         row.addWidget(self._label)
         row.addStretch(1)
-        dock.windowTitleChanged.connect(self._label.setText)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """A line above, where another dock lies on top."""
-        if self.mapTo(self.window(), self.rect().topLeft()).y() > 60:
-            painter = QPainter(self)
-            painter.fillRect(0, 0, self.width(), 1, theme.current().color("line"))
-            painter.end()
+        dock.windowTitleChanged.connect(lambda title: self._label.setText(title.upper()))
 
 
 class _NoHeading(QWidget):

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from . import theme
 from .filing import FIRST_EXAMPLE
+from .panels import add_panels
 from .window import MainWindow
 
 
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     app = make_application()
     theme.apply(app, options.theme or theme.preferred())
     window = MainWindow()
+    add_panels(window)
     window.restore_layout()
     window.show()
     recovered = options.file is None and window.files.offer_recovery()

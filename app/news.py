@@ -120,8 +120,10 @@ def _ratios(state: EditorState, event: m.UpdateRatios) -> None:
 
 def _group_changed(state: EditorState, event: m.GroupChanged) -> None:
     state.group_states[event.group] = event
-    if event.reason:
-        state.add_log("warning", event.reason, None)
+    group = state.document.groups.get(event.group)
+    if event.reason and event.state in ("stale", "eager") and group is not None:
+        words = "is stale" if event.state == "stale" else "runs eagerly"
+        state.add_log("warning", f"{group.name} {words}: {event.reason}")
     state.group_changed.emit(event.group)
 
 

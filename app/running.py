@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from ..nodes import changes as c
+from ..nodes.infer import between
 from ..nodes.items import Group, new_id
 from ..nodes.state import DocumentError
 from .link import SessionLink
@@ -182,18 +183,40 @@ class RunControl(QObject):
         if not state.selection.nodes:
             state.add_log("warning", "Select the nodes to compile first, then press Compile.")
             return None
+        nodes = self._closed(set(state.selection.nodes))
+        if nodes is None:
+            return None
+        inside = [g for g in state.document.groups.values() if nodes.issuperset(g.nodes)]
         names = {group.name for group in state.document.groups.values()}
         number = next(n for n in range(1, len(names) + 2) if f"group{n}" not in names)
-        group = Group(
-            id=new_id(), name=f"group{number}", nodes=tuple(sorted(state.selection.nodes))
-        )
+        name = inside[0].name if inside else f"group{number}"
+        group = Group(id=new_id(), name=name, nodes=tuple(sorted(nodes)))
+        parts: list[c.Change] = [c.RemoveGroup(old.id) for old in inside]
         try:
-            state.perform(c.AddGroup(group), "Compile selection")
+            state.perform(c.Compound("Compile selection", (*parts, c.AddGroup(group))))
         except DocumentError as error:
             state.add_log("error", str(error))
             return None
         state.select(Selection(boxes=frozenset({group.id})))
         return group.id
+
+    def _closed(self, nodes: set[str]) -> set[str] | None:
+        """The nodes, with those that lie on paths between them if the user agrees to add them."""
+        document = self._state.document
+        missing = between(document, sorted(nodes))
+        if not missing:
+            return nodes
+        names = ", ".join(sorted(document.nodes[id].name for id in missing))
+        button = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self._window,
+            "Compile selection",
+            f"A path leaves the selection and comes back through {names}. "
+            f"A group has to hold all of its path. Add {names} to it?",
+            button.Yes | button.Cancel,
+            button.Yes,
+        )
+        return nodes | missing if answer == button.Yes else None
 
 
 def primary_action(state: EditorState) -> str:

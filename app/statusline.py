@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStatusBar, QWidget
 
 from . import theme
-from .state import EditorState, Run, SessionInfo
+from .state import EditorState, LogLine, Run, SessionInfo
 
+NEWS_MS = 6000
 SESSION_WORDS = {
     "starting": ("muted", "session starting"),
     "ready": ("ok", "session ready"),
@@ -30,6 +32,7 @@ class StatusLine(QStatusBar):
         self.zoom.setToolTip("Back to 100 %")
         for label in (*self.labels.values(), self.memory, self.zoom):
             label.setFont(theme.font(theme.SMALL))
+        self.zoom.setObjectName("zoom")
         for name in ("device", "graph"):
             self.labels[name].setProperty("role", "small")
         self.memory.setProperty("role", "small")
@@ -39,6 +42,10 @@ class StatusLine(QStatusBar):
         state.training_changed.connect(self._show_run)
         state.document_changed.connect(self._show_graph)
         state.document_replaced.connect(self._show_graph)
+        state.logged.connect(self._show_news)
+        self._news_over = QTimer(self)
+        self._news_over.setSingleShot(True)
+        self._news_over.timeout.connect(self._show_run)
         self._show_session(state.session)
         self._show_run()
 
@@ -75,7 +82,22 @@ class StatusLine(QStatusBar):
             text += f" · {self._state.session.parameters:,} parameters"
         self.labels["graph"].setText(text)
 
+    def _show_news(self, line: LogLine) -> None:
+        """Say a warning or an error for some seconds; the history keeps it."""
+        if line.level == "info":
+            return
+        label = self.labels["activity"]
+        text = line.message.splitlines()[0] if line.message else ""
+        room = max(200, self.width() - 640)
+        short = label.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+        _say(label, short, "stop" if line.level == "error" else "warn")
+        label.setToolTip(line.message)
+        self._news_over.start(NEWS_MS)
+
     def _show_run(self, _: object = None) -> None:
+        if self._news_over.isActive() and _ is not None:
+            return
+        self.labels["activity"].setToolTip("")
         words, role = activity(self._state)
         _say(self.labels["activity"], words, role)
 

@@ -103,9 +103,9 @@ def group_rect(frames: Sequence[QRectF]) -> QRectF:
 
 def group_line(news: m.GroupChanged | None, report: m.GroupReport | None) -> tuple[str, str]:
     """The state of a group, and the line that tells about it."""
-    if news is None and report is None:
-        return "new", "not compiled yet"
-    state = news.state if news is not None else "compiled"
+    state = news.state if news is not None else "compiled" if report is not None else "new"
+    if report is None and (state in ("new", "stale") or not (news and news.reason)):
+        return ("compiling", "compiling…") if state == "compiling" else ("new", "not compiled yet")
     if state == "compiling":
         return state, "compiling…"
     if state == "stale":

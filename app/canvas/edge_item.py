@@ -15,7 +15,7 @@ from .. import theme
 from ..theme import Theme
 from .geometry import Route, text_width
 
-PILL_HEIGHT, PILL_PAD = 18.0, 8.0
+PILL_HEIGHT, PILL_PAD = 18.0, 6.0
 DOT = 6.5
 HALO = 13.0
 MARK_ROOM = 20.0
@@ -27,6 +27,8 @@ class Wire:
     """How a wire looks: its label, and what breakpoints, watches and the run say about it."""
 
     label: str = ""
+    short: str = ""
+    """What is written where the label does not fit."""
     ran: bool = False
     paused: bool = False
     failed: bool = False
@@ -47,8 +49,8 @@ class EdgeItem:
         self.hidden = False
         self.marks: list[str] = []
         """What stands on the wire beside its label, from left to right."""
-        self.pill = QRectF()
-        """The label's rectangle; empty when it does not fit."""
+        self.label, self.pill = "", QRectF()
+        """What is written on the wire, and where; nothing where there is no room."""
         self.rect = QRectF()
         """What it covers of the scene."""
         self._fit()
@@ -79,13 +81,15 @@ class EdgeItem:
         self.marks = [name for name, state in states if state]
         if wire.watch:
             self.marks.append("watch")
-        width = _pill_width(wire.label) if wire.label and not wire.paused else 0.0
-        whole = MARK_ROOM * len(self.marks) + width
-        if not width or whole > self.route.room + 2.0:
-            self.pill = QRectF()
-            return
-        right = middle.x() + whole / 2
-        self.pill = QRectF(right - width, middle.y() - PILL_HEIGHT / 2, width, PILL_HEIGHT)
+        marks = MARK_ROOM * len(self.marks)
+        self.pill, self.label = QRectF(), ""
+        for label in (wire.label, wire.short) if not wire.paused else ():
+            width = _pill_width(label)
+            if label and marks + width <= self.route.room + 2.0:
+                right = middle.x() + (marks + width) / 2
+                top = middle.y() - PILL_HEIGHT / 2
+                self.pill, self.label = QRectF(right - width, top, width, PILL_HEIGHT), label
+                return
 
     def _fit(self) -> None:
         self._arrange()
@@ -102,7 +106,7 @@ class EdgeItem:
         if self.marks:
             self._paint_marks(painter, colors)
         if not self.pill.isEmpty():
-            _paint_pill(painter, colors, self.pill, wire.label)
+            _paint_pill(painter, colors, self.pill, self.label)
 
     def _paint_halo(self, painter: QPainter, colors: Theme) -> None:
         painter.setPen(Qt.PenStyle.NoPen)

@@ -257,8 +257,10 @@ class CanvasScene(QGraphicsScene):
         gradient = document.breakpoints.get((*key, "gradient"))
         paused = state.run.paused
         wrong = any(p.port == edge.input for p in self._problems.get(edge.target, ()))
+        label, short = self._label(edge)
         return Wire(
-            label=self._label(edge),
+            label=label,
+            short=short,
             ran=key in state.run.ran,
             paused=paused is not None and paused.edge is not None and key_of(paused.edge) == key,
             failed=wrong,
@@ -269,18 +271,19 @@ class CanvasScene(QGraphicsScene):
             watch=(*key, "forward") in document.watches or (*key, "gradient") in document.watches,
         )
 
-    def _label(self, edge: Edge) -> str:
-        """The shape on a wire, and the dtype where the source node changes it."""
+    def _label(self, edge: Edge) -> tuple[str, str]:
+        """The shape on a wire, with the dtype where the source node changes it, and alone."""
         avals = self.state.inference.avals
         aval = avals.get((edge.source, edge.output))
         if aval is None:
-            return ""
+            return "", ""
         entering = [
             self.state.inference.edges.get((edge.source, port))
             for port in self._wired.get(edge.source, ())
         ]
         same = any(other is not None and other.dtype == aval.dtype for other in entering)
-        return shape_text(aval) if same else f"{shape_text(aval)} {aval.dtype.short}"
+        shape = shape_text(aval)
+        return (shape if same else f"{shape} {aval.dtype.short}"), shape
 
     # where items are
 

@@ -64,6 +64,7 @@ class CanvasView(QGraphicsView):
         self._set_up()
         self._tool: Tool | None = None
         self._space = False
+        self._grip_was_chosen = False
         self._lit: EdgeKey | None = None
         self._look_later = True
         self._pointer: QPoint | None = None
@@ -140,6 +141,17 @@ class CanvasView(QGraphicsView):
         down = (room.height() - 2 * FIT_MARGIN) / rect.height()
         self.zoom_to(min(1.0, across, down))
         self.center_on(rect.center())
+        self._clear_minimap(rect)
+
+    def _clear_minimap(self, drawing: QRectF) -> None:
+        """Move the drawing up from behind the minimap, as far as there is room."""
+        corner = self.mapToScene(self.minimap.geometry().adjusted(-12, -12, 12, 12)).boundingRect()
+        behind = self.canvas.node_bounds.touching(corner)
+        if behind:
+            lowest = max(self.canvas.nodes[id].frame.bottom() for id in behind)
+            above = drawing.top() - self.visible_rect().top() - FIT_MARGIN / self.zoom
+            rise = min(max(0.0, above), lowest - corner.top())
+            self.center_on(self.visible_rect().center() + QPointF(0.0, rise))
 
     def pan(self, by: QPoint) -> None:
         """Move the sheet by so many pixels."""
@@ -254,6 +266,8 @@ class CanvasView(QGraphicsView):
     def _press(self, at: QPointF, modifiers: Qt.KeyboardModifier) -> None:
         found = hits.hit(self.canvas, at, self.zoom)
         adding = bool(modifiers & _ADDING)
+        chosen = self.state.selection
+        self._grip_was_chosen = found.id in chosen.nodes or found.id in chosen.boxes
         if found.kind in ("input", "output"):
             self._begin(WireTool(self, found))
         elif found.kind == "node":
@@ -290,11 +304,11 @@ class CanvasView(QGraphicsView):
         """A click on something, without a drag: select; on a wire, toggle its breakpoint."""
         adding = bool(modifiers & _ADDING)
         if found.kind == "node":
-            if not adding:
-                self._choose(nodes={found.id}, adding=False)
+            if not adding or self._grip_was_chosen:
+                self._choose(nodes={found.id}, adding=adding)
         elif found.kind == "box":
-            if not adding:
-                self._choose(boxes={found.id}, adding=False)
+            if not adding or self._grip_was_chosen:
+                self._choose(boxes={found.id}, adding=adding)
         elif found.edge is not None:
             self._choose(edges={found.edge}, adding=adding)
             if found.kind == "wire" and not adding:

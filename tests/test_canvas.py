@@ -1,0 +1,528 @@
+"""The canvas by mouse and keys: drawing, wiring, selecting, editing, breakpoints, looking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from cellwire.app.canvas import menus
+from cellwire.app.canvas.hits import Hit, hit
+from cellwire.app.canvas.inline import InlineEdit
+from cellwire.app.canvas.view import CanvasView
+from cellwire.app.search import SearchPopup
+from cellwire.app.state import EditorState, Selection
+from cellwire.nodes import changes as c
+from cellwire.nodes.document import Document
+from cellwire.nodes.items import Edge, EdgeKey, Frame, Group, NodeItem, Note
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu, QToolTip
+from pytestqt.qtbot import QtBot
+
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+def small_document() -> Document:
+    """Digits into scale into dense, a relu that nothing touches, and a loss."""
+    document = Document("Small")
+    places = {
+        "digits": ("data.digits", 0.0, 0.0),
+        "scale": ("ops.scale", 260.0, 0.0),
+        "flatten": ("nn.Flatten", 520.0, 0.0),
+        "relu": ("nn.ReLU", 0.0, 240.0),
+        "loss": ("nn.CrossEntropyLoss", 780.0, 240.0),
+    }
+    for id, (type, x, y) in places.items():
+        document.apply(c.AddNode(NodeItem(id=id, type=type, name=id, position=(x, y))))
+    document.apply(c.Connect(Edge("digits", "images", "scale", "input")))
+    return document
+
+
+class Hand:
+    """Does with mouse and keys what a person would, in the scene's coordinates."""
+
+    def __init__(self, view: CanvasView) -> None:
+        self.view, self.state = view, view.state
+
+    def place(self, at: QPointF) -> QPoint:
+        """Where a point of the scene is in the viewport."""
+        return self.view.mapFromScene(at)
+
+    def move(self, at: QPointF) -> None:
+        QTest.mouseMove(self.view.viewport(), self.place(at))
+
+    def click(self, at: QPointF, modifiers: Qt.KeyboardModifier = NONE) -> None:
+        QTest.mouseClick(self.view.viewport(), LEFT, modifiers, self.place(at))
+
+    def drag(
+        self,
+        start: QPointF,
+        end: QPointF,
+        modifiers: Qt.KeyboardModifier = NONE,
+        *,
+        drop: bool = True,
+    ) -> None:
+        """Press, move in three steps, and release."""
+        viewport = self.view.viewport()
+        QTest.mousePress(viewport, LEFT, modifiers, self.place(start))
+        for share in (0.3, 0.7, 1.0):
+            QTest.mouseMove(viewport, self.place(start + (end - start) * share))
+        if drop:
+            QTest.mouseRelease(viewport, LEFT, modifiers, self.place(end))
+
+    def key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = NONE) -> None:
+        QTest.keyClick(self.view, key, modifiers)
+
+    def card(self, id: str) -> QPointF:
+        """A point on a node's card that is no port."""
+        return self.view.canvas.nodes[id].frame.center() - QPointF(0.0, 20.0)
+
+    def output(self, id: str, port: str = "out") -> QPointF:
+        return self.view.canvas.nodes[id].output_at(port)
+
+    def input(self, id: str, port: str) -> QPointF:
+        return self.view.canvas.nodes[id].input_at(port)
+
+    def wire(self, key: EdgeKey) -> QPointF:
+        """A point on a wire beside its label and marks."""
+        path = self.view.canvas.edges[key].route.path
+        return path.pointAtPercent(path.percentAtLength(14.0))
+
+    @property
+    def nodes(self) -> set[str]:
+        return set(self.state.selection.nodes)
+
+
+@pytest.fixture
+def hand(desktop: object, qtbot: QtBot) -> Iterator[Hand]:
+    state = EditorState(small_document())
+    view = CanvasView(state)
+    qtbot.addWidget(view)
+    view.resize(1200, 700)
+    view.show()
+    qtbot.waitExposed(view)
+    view.setFocus()
+    yield Hand(view)
+    QToolTip.hideText()
+    for popup in view.findChildren(SearchPopup):
+        popup.close()
+    view.close_scene()
+    state.close()
+
+
+# drawing
+
+
+def test_items_follow_the_document(hand: Hand) -> None:
+    assert hand.view.canvas.nodes.keys() == hand.state.document.nodes.keys()
+    hand.state.perform(c.RemoveNode("scale"))
+    assert "scale" not in hand.view.canvas.nodes
+    assert hand.view.canvas.edges == {}
+    hand.state.undo_stack.undo()
+    assert ("scale", "input") in hand.view.canvas.edges
+
+
+def test_wires_say_shapes_and_where_the_dtype_changes(hand: Hand) -> None:
+    hand.state.perform(c.Connect(Edge("scale", "out", "flatten", "x")))
+    hand.state.infer_now()
+    wires = hand.view.canvas.edges
+    assert wires["scale", "input"].wire.label == "N×1×8×8 u8"
+    assert wires["flatten", "x"].wire.label == "N×1×8×8 f32"
+
+
+def test_an_error_is_written_under_its_node(hand: Hand) -> None:
+    assert "not connected" in hand.view.canvas.nodes["flatten"].look.error
+    assert hand.view.canvas.nodes["digits"].look.error == ""
+
+
+def test_unknown_nodes_are_shown_with_the_ports_that_wires_use(hand: Hand) -> None:
+    hand.state.perform(
+        c.AddNode(NodeItem(id="new", type="nn.Future", name="new", position=(260.0, 240.0)))
+    )
+    hand.state.perform(c.Connect(Edge("digits", "images", "new", "stream")))
+    look = hand.view.canvas.nodes["new"].look
+    assert look.summary == "unknown: nn.Future"
+    assert list(look.card.inputs) == ["stream"]
+
+
+# wiring
+
+
+def test_a_wire_is_drawn_from_port_to_port(hand: Hand) -> None:
+    hand.drag(hand.output("scale"), hand.input("flatten", "x"))
+    assert hand.state.document.edges["flatten", "x"].source == "scale"
+    hand.state.undo_stack.undo()
+    assert ("flatten", "x") not in hand.state.document.edges
+
+
+def test_a_wire_can_be_drawn_backwards_from_an_input(hand: Hand) -> None:
+    hand.drag(hand.input("flatten", "x"), hand.output("scale"))
+    assert hand.state.document.edges["flatten", "x"].source == "scale"
+
+
+def test_a_wire_dropped_on_a_card_takes_its_free_input(hand: Hand) -> None:
+    hand.drag(hand.output("scale"), hand.card("flatten"))
+    assert hand.state.document.edges["flatten", "x"].source == "scale"
+
+
+def test_a_wire_that_would_make_a_cycle_is_refused_with_the_reason(hand: Hand) -> None:
+    hand.drag(hand.output("scale"), hand.input("flatten", "x"))
+    hand.drag(hand.output("flatten"), hand.input("scale", "input"), drop=False)
+    assert "cycle" in QToolTip.text()
+    QTest.mouseRelease(hand.view.viewport(), LEFT, NONE, hand.place(hand.input("scale", "input")))
+    assert hand.state.document.edges["scale", "input"].source == "digits"
+    assert "cycle" in hand.state.log[-1].message
+
+
+def test_a_wire_whose_shapes_do_not_fit_is_refused(hand: Hand) -> None:
+    hand.drag(hand.output("digits", "images"), hand.input("loss", "labels"))
+    hand.state.infer_now()
+    hand.drag(hand.output("scale"), hand.input("loss", "logits"))
+    refused = [line for line in hand.state.log if line.level == "warning"]
+    assert refused
+    assert len(hand.state.document.edges) < 3
+
+
+def test_a_wire_pulled_off_its_input_is_removed(hand: Hand) -> None:
+    start = hand.input("scale", "input")
+    hand.drag(start, start + QPointF(-60.0, 120.0))
+    assert hand.state.document.edges == {}
+    hand.state.undo_stack.undo()
+    assert ("scale", "input") in hand.state.document.edges
+
+
+def test_a_wire_is_moved_to_another_input_in_one_step(hand: Hand) -> None:
+    hand.drag(hand.input("scale", "input"), hand.input("flatten", "x"))
+    assert set(hand.state.document.edges) == {("flatten", "x")}
+    hand.state.undo_stack.undo()
+    assert set(hand.state.document.edges) == {("scale", "input")}
+
+
+def test_escape_gives_a_wire_up(hand: Hand) -> None:
+    hand.drag(hand.output("scale"), hand.input("flatten", "x"), drop=False)
+    hand.key(Qt.Key.Key_Escape)
+    QTest.mouseRelease(hand.view.viewport(), LEFT, NONE, hand.place(hand.input("flatten", "x")))
+    assert set(hand.state.document.edges) == {("scale", "input")}
+
+
+def test_a_wire_dropped_on_the_sheet_searches_for_what_fits(hand: Hand, qtbot: QtBot) -> None:
+    hand.drag(hand.output("scale"), QPointF(560.0, 140.0))
+    popup = hand.view.findChild(SearchPopup)
+    assert "Digits" not in {entry.title for entry in popup.entries()}
+    qtbot.keyClicks(popup.field, "flatten")
+    qtbot.keyClick(popup.field, Qt.Key.Key_Return)
+    (new,) = hand.nodes
+    assert hand.state.document.edges_into(new)[0].source == "scale"
+    hand.state.undo_stack.undo()
+    assert new not in hand.state.document.nodes
+
+
+# selecting and moving
+
+
+def test_a_click_selects_and_shift_adds(hand: Hand) -> None:
+    hand.click(hand.card("digits"))
+    assert hand.nodes == {"digits"}
+    hand.click(hand.card("scale"), SHIFT)
+    assert hand.nodes == {"digits", "scale"}
+    hand.click(hand.card("digits"), CONTROL)
+    assert hand.nodes == {"scale"}
+    hand.click(QPointF(400.0, 300.0))
+    assert hand.nodes == set()
+
+
+def test_a_rubber_band_selects_what_it_touches(hand: Hand) -> None:
+    hand.drag(QPointF(-20.0, -20.0), QPointF(300.0, 90.0))
+    assert hand.nodes == {"digits", "scale"}
+    hand.drag(QPointF(-20.0, 220.0), QPointF(60.0, 260.0), SHIFT)
+    assert hand.nodes == {"digits", "scale", "relu"}
+
+
+def test_a_drag_moves_the_selection_as_one_step(hand: Hand) -> None:
+    hand.state.select(Selection(nodes=frozenset({"digits", "scale"})))
+    changes: list[object] = []
+    hand.state.document_changed.connect(changes.append)
+    hand.drag(hand.card("digits"), hand.card("digits") + QPointF(30.0, 40.0))
+    assert hand.state.document.nodes["scale"].position == (290.0, 40.0)
+    assert len(changes) == 1
+    hand.state.undo_stack.undo()
+    assert hand.state.document.nodes["digits"].position == (0.0, 0.0)
+    assert hand.view.canvas.nodes["digits"].pos() == QPointF()
+
+
+def test_escape_gives_a_move_up(hand: Hand) -> None:
+    hand.drag(hand.card("scale"), hand.card("scale") + QPointF(50.0, 50.0), drop=False)
+    hand.key(Qt.Key.Key_Escape)
+    assert hand.view.canvas.nodes["scale"].pos() == QPointF(260.0, 0.0)
+    assert hand.state.undo_stack.count() == 0
+
+
+def test_arrow_keys_move_the_selection_and_undo_as_one(hand: Hand) -> None:
+    hand.state.select(Selection(nodes=frozenset({"relu"})))
+    for _ in range(3):
+        hand.key(Qt.Key.Key_Right)
+    hand.key(Qt.Key.Key_Down, SHIFT)
+    assert hand.state.document.nodes["relu"].position == (30.0, 290.0)
+    hand.state.undo_stack.undo()
+    assert hand.state.document.nodes["relu"].position == (0.0, 240.0)
+
+
+def test_a_free_node_dropped_on_a_wire_is_put_into_it(hand: Hand) -> None:
+    key = ("scale", "input")
+    middle = hand.view.canvas.edges[key].route.middle
+    frame = hand.view.canvas.nodes["relu"].frame
+    grip = hand.card("relu")
+    hand.state.perform(c.MoveNodes({"scale": (520.0, 300.0)}))
+    middle = hand.view.canvas.edges[key].route.middle
+    hand.drag(grip, grip + middle - frame.center())
+    document = hand.state.document
+    assert document.edges[key].source == "relu"
+    assert document.edges_into("relu")[0].source == "digits"
+    hand.state.undo_stack.undo()
+    assert document.edges[key].source == "digits"
+    assert document.nodes["relu"].position == (0.0, 240.0)
+
+
+def test_moving_a_frame_takes_what_lies_in_it(hand: Hand) -> None:
+    frame = Frame(id="frame", title="in", rect=(-40.0, 180.0, 240.0, 180.0))
+    hand.state.perform(c.AddFrame(frame))
+    hand.drag(QPointF(100.0, 192.0), QPointF(140.0, 232.0))
+    assert hand.state.document.frames["frame"].rect == (0.0, 220.0, 240.0, 180.0)
+    assert hand.state.document.nodes["relu"].position == (40.0, 280.0)
+    hand.state.undo_stack.undo()
+    assert hand.state.document.nodes["relu"].position == (0.0, 240.0)
+
+
+def test_a_note_is_resized_by_its_corner(hand: Hand) -> None:
+    hand.state.perform(c.AddNote(Note(id="note", rect=(300.0, 200.0, 100.0, 80.0))))
+    hand.drag(QPointF(394.0, 274.0), QPointF(434.0, 304.0))
+    assert hand.state.document.notes["note"].rect == (300.0, 200.0, 140.0, 110.0)
+
+
+# editing
+
+
+def test_delete_and_undo_and_redo(hand: Hand) -> None:
+    hand.state.select(Selection(nodes=frozenset({"digits", "relu"})))
+    hand.view.editor.delete_selection()
+    assert set(hand.state.document.nodes) == {"scale", "flatten", "loss"}
+    hand.state.undo_stack.undo()
+    assert ("scale", "input") in hand.state.document.edges
+    hand.state.undo_stack.redo()
+    assert hand.state.document.edges == {}
+
+
+def test_deleting_a_wire_keeps_its_nodes(hand: Hand) -> None:
+    hand.state.select(Selection(edges=frozenset({("scale", "input")})))
+    hand.view.editor.delete_selection()
+    assert len(hand.state.document.nodes) == 5
+    assert hand.state.document.edges == {}
+
+
+def test_copy_and_paste_at_the_pointer_in_one_step(hand: Hand) -> None:
+    hand.state.select(Selection(nodes=frozenset({"digits", "scale"})))
+    hand.view.editor.copy()
+    hand.view.editor.paste()
+    assert len(hand.state.document.nodes) == 7
+    assert len(hand.state.document.edges) == 2
+    assert len(hand.nodes) == 2
+    assert hand.nodes.isdisjoint({"digits", "scale"})
+    hand.state.undo_stack.undo()
+    assert len(hand.state.document.nodes) == 5
+
+
+def test_cut_and_paste_keeps_the_names(hand: Hand) -> None:
+    hand.state.select(Selection(nodes=frozenset({"relu"})))
+    hand.view.editor.cut()
+    assert hand.state.document.node_named("relu") is None
+    hand.view.editor.paste()
+    assert hand.state.document.node_named("relu") is not None
+
+
+def test_duplicate_makes_new_nodes_beside_the_old(hand: Hand) -> None:
+    hand.state.select(Selection(nodes=frozenset({"digits", "scale"})))
+    hand.view.editor.duplicate()
+    (copied,) = (
+        hand.state.document.nodes[id]
+        for id in hand.nodes
+        if "digits" in hand.state.document.nodes[id].type
+    )
+    assert copied.position == (40.0, 40.0)
+
+
+def test_pasting_text_that_is_no_drawing_does_nothing(hand: Hand) -> None:
+    QApplication.clipboard().setText("hello")
+    hand.view.editor.paste()
+    assert hand.state.undo_stack.count() == 0
+
+
+def test_renaming_where_the_name_stands(hand: Hand, qtbot: QtBot) -> None:
+    QTest.mouseDClick(hand.view.viewport(), LEFT, NONE, hand.place(hand.card("relu")))
+    edit = hand.view.findChild(InlineEdit)
+    assert edit.text() == "relu"
+    edit.selectAll()
+    qtbot.keyClicks(edit, "gate")
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+    assert hand.state.document.nodes["relu"].name == "gate"
+
+
+def test_a_name_that_is_taken_is_refused_and_can_be_given_up(hand: Hand, qtbot: QtBot) -> None:
+    hand.view.asking.rename_node("relu")
+    edit = hand.view.findChild(InlineEdit)
+    edit.setText("scale")
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+    assert "scale" in edit.toolTip()
+    qtbot.keyClick(edit, Qt.Key.Key_Escape)
+    assert hand.state.document.nodes["relu"].name == "relu"
+
+
+def test_a_node_added_by_search_has_a_free_name(hand: Hand, qtbot: QtBot) -> None:
+    hand.move(QPointF(500.0, 300.0))
+    hand.view.asking.search_here()
+    popup = hand.view.findChild(SearchPopup)
+    qtbot.keyClicks(popup.field, "dense")
+    qtbot.keyClick(popup.field, Qt.Key.Key_Return)
+    (new,) = hand.nodes
+    assert hand.state.document.nodes[new].name == "dense1"
+
+
+# breakpoints
+
+
+def test_a_click_on_a_wire_sets_and_removes_a_breakpoint(hand: Hand) -> None:
+    key = ("scale", "input")
+    hand.click(hand.wire(key))
+    assert (*key, "forward") in hand.state.document.breakpoints
+    assert hand.state.focus == key
+    hand.click(hand.view.canvas.edges[key].mark_at("breakpoint"))
+    assert hand.state.document.breakpoints == {}
+    hand.state.undo_stack.undo()
+    assert (*key, "forward") in hand.state.document.breakpoints
+
+
+def test_a_click_on_a_label_looks_at_the_wire_and_sets_nothing(hand: Hand) -> None:
+    key = ("scale", "input")
+    hand.click(hand.view.canvas.edges[key].pill.center())
+    assert hand.state.focus == key
+    assert hand.state.document.breakpoints == {}
+
+
+def test_a_condition_is_parsed_before_it_is_taken(hand: Hand, qtbot: QtBot) -> None:
+    key = ("scale", "input")
+    hand.view.asking.edit_condition(key)
+    edit = hand.view.findChild(InlineEdit)
+    edit.setText("absmax >")
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+    assert edit.toolTip()
+    edit.setText("absmax > 3")
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+    assert hand.state.document.breakpoints[(*key, "forward")].condition == "absmax > 3"
+
+
+def test_a_disabled_breakpoint_is_hollow(hand: Hand) -> None:
+    key = ("scale", "input")
+    hand.view.editor.toggle_breakpoint(key)
+    menu = menus.menu_for(hand.view, Hit("wire", edge=key))
+    next(a for a in menu.actions() if a.text() == "Disable the breakpoint").trigger()
+    menu.deleteLater()
+    assert hand.view.canvas.edges[key].wire.breakpoint == "off"
+
+
+def words(menu: QMenu) -> set[str]:
+    return {action.text() for action in menu.actions() if action.text()}
+
+
+def test_the_menus_offer_what_a_thing_can_do(hand: Hand) -> None:
+    wire = menus.menu_for(hand.view, Hit("wire", edge=("scale", "input")))
+    node = menus.menu_for(hand.view, Hit("node", "scale"))
+    assert {"Add a breakpoint", "Watch", "Run to here", "Delete the wire"} <= words(wire)
+    assert {"Rename", "Delete", "⚡ Compile selection", "Run again from here"} <= words(node)
+    asked: list[str] = []
+    hand.view.rerun_asked.connect(asked.append)
+    next(a for a in node.actions() if a.text() == "Run again from here").trigger()
+    assert asked == ["scale"]
+    wire.deleteLater()
+    node.deleteLater()
+
+
+# looking
+
+
+def wheel(view: CanvasView, at: QPoint, steps: int) -> None:
+    place = QPointF(at)
+    event = QWheelEvent(
+        place,
+        QPointF(view.viewport().mapToGlobal(at)),
+        QPoint(),
+        QPoint(0, 120 * steps),
+        Qt.MouseButton.NoButton,
+        NONE,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(view.viewport(), event)
+
+
+def test_the_wheel_zooms_at_the_pointer(hand: Hand) -> None:
+    at = QPoint(300, 200)
+    under, zoom = hand.view.mapToScene(at), hand.view.zoom
+    wheel(hand.view, at, 2)
+    assert hand.view.zoom == pytest.approx(zoom * 1.44)
+    moved = hand.view.mapToScene(at) - under
+    assert abs(moved.x()) < 2.0
+    assert abs(moved.y()) < 2.0
+
+
+def test_the_zoom_has_limits(hand: Hand) -> None:
+    wheel(hand.view, QPoint(300, 200), 50)
+    assert hand.view.zoom == pytest.approx(3.0)
+    wheel(hand.view, QPoint(300, 200), -90)
+    assert hand.view.zoom == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize("how", ["middle", "space"])
+def test_the_sheet_is_dragged(hand: Hand, how: str) -> None:
+    viewport, start = hand.view.viewport(), QPoint(400, 300)
+    button = Qt.MouseButton.MiddleButton if how == "middle" else LEFT
+    before = hand.view.mapToScene(start)
+    if how == "space":
+        QTest.keyPress(hand.view, Qt.Key.Key_Space)
+    QTest.mousePress(viewport, button, NONE, start)
+    QTest.mouseMove(viewport, start + QPoint(70, -30))
+    QTest.mouseRelease(viewport, button, NONE, start + QPoint(70, -30))
+    QTest.keyRelease(hand.view, Qt.Key.Key_Space)
+    assert hand.view.mapToScene(start + QPoint(70, -30)) == before
+    assert hand.nodes == set()
+
+
+def test_fit_shows_everything(hand: Hand) -> None:
+    hand.state.perform(c.MoveNodes({"loss": (6000.0, 4000.0)}))
+    hand.view.fit()
+    assert hand.view.visible_rect().contains(hand.view.canvas.drawing_rect())
+
+
+@pytest.mark.parametrize("zoom", [3.0, 1.0, 0.55, 0.4, 0.2, 0.05])
+def test_it_can_be_drawn_at_every_zoom(hand: Hand, zoom: float) -> None:
+    hand.state.perform(c.AddGroup(Group(id="g", name="g", nodes=("scale", "flatten"))))
+    hand.view.editor.toggle_breakpoint(("scale", "input"))
+    hand.view.zoom_to(zoom)
+    hand.view.center_on(hand.view.canvas.drawing_rect().center())
+    picture = hand.view.grab().toImage()
+    colors = {picture.pixel(x, y) for x in range(0, 1200, 3) for y in range(0, 700, 3)}
+    assert len(colors) > 3
+
+
+def test_what_is_under_the_pointer(hand: Hand) -> None:
+    scene = hand.view.canvas
+    assert hit(scene, hand.card("relu"), 1.0) == Hit("node", "relu")
+    assert hit(scene, hand.output("relu"), 1.0) == Hit("output", "relu", "out")
+    assert hit(scene, hand.wire(("scale", "input")), 1.0).edge == ("scale", "input")
+    assert hit(scene, QPointF(400.0, 400.0), 1.0).kind == "nothing"
+
+
+def test_a_tool_tip_names_ends_and_shape_of_a_wire(hand: Hand) -> None:
+    tip = menus.tip_for(hand.view, Hit("wire", edge=("scale", "input")))
+    assert "digits.images → scale.input" in tip
+    assert "N×1×8×8 u8" in tip
