@@ -11,6 +11,9 @@ from cellwire.engine.run.events import Finished, NodeDone, Paused
 from cellwire.engine.run.executor import Execution
 from cellwire.engine.run.graph import Edge, Graph, GraphError, Group, Node, Source
 from cellwire.engine.run.groups import CompiledGroup, GroupError, parity_of
+from cellwire.engine.run.history import StepResult
+from cellwire.engine.run.settings import TrainingData, TrainingSettings
+from cellwire.engine.run.training import TrainingRun
 from cellwire.engine.run.units import Clock, run_graph
 from cellwire.engine.tensor import Tensor, from_numpy
 
@@ -32,6 +35,18 @@ def chain(middle: Any = ops.relu) -> Graph:
             node("loss", ops.mean, "relu", "loss"),
         ]
     )
+
+
+def classifier() -> Graph:
+    """The chain with a head of its own weights, the same in every call."""
+    nodes = dict(chain().nodes)
+    rng = np.random.default_rng(1)
+    weight = rng.normal(0, 0.5, (6, 4)).astype(np.float32)
+    nodes["dense"].call.weight.set_data(from_numpy(weight))
+    nodes["data"] = Node("data", "data", lambda: None, outputs=("x", "y"), kind="data")
+    wires = {"logits": Source("relu", "out"), "labels": Source("data", "y")}
+    nodes["loss"] = Node("loss", "loss", nn.CrossEntropyLoss(), wires, kind="loss")
+    return Graph(nodes.values())
 
 
 def compiled(graph: Graph, members: frozenset[str] = MEMBERS) -> CompiledGroup:
@@ -222,3 +237,31 @@ def test_a_breakpoint_set_after_the_run_is_hit_when_it_is_walked_again() -> None
         assert run.value(Edge("relu", "x")).shape == (8, 6)
         assert isinstance(run.advance(), Finished)
         np.testing.assert_allclose(run.value(Source("loss", "out")), expected, atol=1e-6)
+
+
+def test_a_training_run_goes_through_groups_and_stops_inside_them() -> None:
+    labels = RNG.integers(0, 6, 24).astype(np.int32)
+    points = RNG.normal(0, 1, (24, 4)).astype(np.float32)
+    data = TrainingData({"data": {"x": points, "y": labels}})
+    settings = TrainingSettings(batch_size=8, epochs=2, compile_step=False)
+    losses = []
+    for grouped in (False, True):
+        graph = classifier()
+        groups = [CompiledGroup(graph, Group("g", "block", MEMBERS))] if grouped else []
+        for group in groups:
+            group.mark_stale(graph, "it has not run yet")
+        points_ = Breakpoints()
+        run = TrainingRun(graph, data, settings, breakpoints=points_, groups=groups)
+        for _ in range(3):
+            assert isinstance(run.step(), StepResult)
+        assert run.path == ("groups" if grouped else "eager")
+        points_.replace([Breakpoint(Edge("norm", "x"))])
+        paused = run.step()
+        assert isinstance(paused, Paused)
+        assert paused.edge == Edge("norm", "x")
+        points_.replace([])
+        while not run.finished:
+            assert isinstance(run.step(), StepResult)
+        losses.append(run.history.losses)
+        assert all(group.state == "compiled" for group in groups)
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine.run.graph import Graph
-from ...engine.run.settings import TrainingSettings, batch_rows, steps_per_epoch
+from ...engine.run.settings import TrainingSettings, batch_rows, epoch_order, steps_per_epoch
 from ...nodes.build import data_sources
 
 
@@ -31,5 +31,6 @@ class Batches:
         for id, source in data_sources(graph).items():
             examples = len(source.train)
             epoch, position = divmod(self._next, steps_per_epoch(settings, examples))
-            found[id] = source.take(source.train[batch_rows(settings, examples, epoch, position)])
+            order = epoch_order(settings, examples, epoch)
+            found[id] = source.take(source.train[batch_rows(settings, order, position)])
         return found

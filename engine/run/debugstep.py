@@ -32,7 +32,12 @@ class DebugStep:
         self.optimizer = optimizer
         self.trained = tuple(trained)
         self.execution = Execution(
-            objective.graph, feeds, breakpoints=breakpoints, training=True, clock=clock
+            objective.graph,
+            feeds,
+            breakpoints=breakpoints,
+            training=True,
+            groups=objective.groups,
+            clock=clock,
         )
 
     def advance(self) -> Paused | Failed | Outcome:

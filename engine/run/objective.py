@@ -2,35 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ..nn.optim import SGD, Adam, Momentum, Optimizer
 from ..parameter import Parameter
 from ..tensor import Tensor
-from .graph import Graph, Node, Source
+from .graph import Graph, Node, Source, schedule
+from .groups import CompiledGroup, Piece
 from .settings import Columns, TrainingError, TrainingSettings
-from .units import Clock, Feeds, run_graph, set_mode
+from .units import Clock, Feeds, NodeUnit, Unit, run_units, set_mode
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What is trained: the loss, and the logits and labels that its accuracy is taken from."""
+    """What is trained: the loss, and the logits and labels that its accuracy is taken from.
+
+    Groups run as compiled code, with a forward and a backward plan each.
+    """
 
     graph: Graph
     loss: Source
     logits: Source | None = None
     labels: Source | None = None
+    groups: tuple[CompiledGroup, ...] = ()
 
-    def __call__(self, feeds: Feeds, clock: Clock) -> tuple[Tensor, ...]:
+    def __call__(self, feeds: Feeds, clock: Clock, *, training: bool) -> tuple[Tensor, ...]:
         """The loss, then logits and labels if there are any."""
-        values = run_graph(self.graph, feeds, clock)
-        extra = () if self.logits is None or self.labels is None else (self.logits, self.labels)
-        return (values[self.loss], *(values[source] for source in extra))
+        self.set_training(training)
+        values = run_units(self.graph, self._units, feeds, clock)
+        return tuple(values[source] for source in self._wanted)
 
     def set_training(self, training: bool) -> None:
-        """Switch all Cells."""
+        """Switch all Cells, and the groups."""
         for node in self.graph.nodes.values():
             set_mode(node, training)
+        for unit in self._units:
+            if isinstance(unit, Piece):
+                unit.training = training
+
+    def without_groups(self) -> Objective:
+        """The same, run node by node."""
+        return replace(self, groups=())
+
+    @property
+    def _wanted(self) -> tuple[Source, ...]:
+        judged = self.logits is not None and self.labels is not None
+        extra = (self.logits, self.labels) if judged else ()
+        return (self.loss, *(source for source in extra if source is not None))
+
+    @cached_property
+    def _units(self) -> list[Unit]:
+        compiled = {group.group: group for group in self.groups}
+        units: list[Unit] = []
+        for part in schedule(self.graph, compiled):
+            if isinstance(part, str):
+                units.append(NodeUnit(self.graph.nodes[part]))
+            else:
+                units += compiled[part].pieces(kept=self._wanted)
+        return units
 
 
 def optimizer_of(settings: TrainingSettings, trained: list[Parameter]) -> Optimizer:
@@ -45,7 +76,12 @@ def optimizer_of(settings: TrainingSettings, trained: list[Parameter]) -> Optimi
             return Adam(trained, learning_rate=rate, weight_decay=decay)
 
 
-def objective_of(graph: Graph, columns: Columns, settings: TrainingSettings) -> Objective:
+def objective_of(
+    graph: Graph,
+    columns: Columns,
+    settings: TrainingSettings,
+    groups: Iterable[CompiledGroup] = (),
+) -> Objective:
     """What the settings train: the loss, and where accuracy applies its logits and labels.
 
     Raises
@@ -57,12 +93,13 @@ def objective_of(graph: Graph, columns: Columns, settings: TrainingSettings) -> 
     unfed = [id_ for id_ in columns if id_ not in graph.nodes]
     if unfed:
         raise TrainingError(f"the dataset feeds {', '.join(unfed)}, which the graph does not have")
-    loss = Source(node.id, node.outputs[0])
+    whole = Objective(graph, Source(node.id, node.outputs[0]), groups=tuple(groups))
     if settings.metric == "none" or len(node.edges) < 2:
-        return Objective(graph, loss)
+        return whole
     logits, labels = (graph.source(edge) for edge in node.edges[:2])
-    wanted = settings.metric == "accuracy" or _are_classes(columns, labels)
-    return Objective(graph, loss, logits, labels) if wanted else Objective(graph, loss)
+    if settings.metric == "accuracy" or _are_classes(columns, labels):
+        return replace(whole, logits=logits, labels=labels)
+    return whole
 
 
 def _are_classes(columns: Columns, labels: Source) -> bool:

@@ -104,12 +104,16 @@ def steps_per_epoch(settings: TrainingSettings, examples: int) -> int:
     return 1 if settings.overfit_one_batch else math.ceil(examples / settings.batch_size)
 
 
-def batch_rows(settings: TrainingSettings, examples: int, epoch: int, position: int) -> np.ndarray:
-    """Which examples make a batch, by seed, epoch and position alone, so that a run can resume."""
-    if settings.overfit_one_batch:
-        epoch = position = 0
+def epoch_order(settings: TrainingSettings, examples: int, epoch: int) -> np.ndarray:
+    """The order of the examples in an epoch, by seed and epoch alone, so that a run can resume."""
     order = np.arange(examples)
     if settings.shuffle:
-        np.random.Generator(np.random.Philox(key=[settings.seed, epoch])).shuffle(order)
-    start = position * settings.batch_size
+        key = [settings.seed, 0 if settings.overfit_one_batch else epoch]
+        np.random.Generator(np.random.Philox(key=key)).shuffle(order)
+    return order
+
+
+def batch_rows(settings: TrainingSettings, order: np.ndarray, position: int) -> np.ndarray:
+    """Which examples make the batch at this position of an epoch."""
+    start = 0 if settings.overfit_one_batch else position * settings.batch_size
     return order[start : start + settings.batch_size]

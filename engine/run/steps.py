@@ -66,7 +66,7 @@ def outcome_of(arrays: list[np.ndarray], squares: np.ndarray) -> Outcome:
 
 
 class EagerStep:
-    """The step as it is drawn, op by op."""
+    """The step as it is drawn: op by op, and compiled groups as one op each."""
 
     def __init__(self, objective: Objective, optimizer: Optimizer, trained: Sequence[Parameter]):
         self.objective = objective
@@ -109,7 +109,7 @@ def gradients_of(
     has_aux = objective.logits is not None and objective.labels is not None
 
     def forward() -> Tensor | tuple[Tensor, ...]:
-        values = objective(feeds, clock)
+        values = objective(feeds, clock, training=True)
         return values if has_aux else values[0]
 
     derived: Any = value_and_grad(forward, None, trained, has_aux)
@@ -127,7 +127,7 @@ class CompiledStep:
     """The step as one plan a batch shape: forward, backward and update fused."""
 
     def __init__(self, objective: Objective, optimizer: Optimizer, trained: Sequence[Parameter]):
-        self.objective = objective
+        self.objective = objective.without_groups()
         self.optimizer = optimizer
         self.trained = tuple(trained)
         self._plans = Plans()
@@ -166,7 +166,6 @@ class CompiledStep:
         feeds: dict[str, dict[str, Tensor]] = {}
         for (node, port), tensor in zip(names, tensors, strict=True):
             feeds.setdefault(node, {})[port] = tensor
-        self.objective.set_training(True)
         values, gradients = gradients_of(self.objective, feeds, Clock(), self.trained)
         squares = ops.stack([ops.sum(ops.square(gradient)) for gradient in gradients])
         self.optimizer(gradients)

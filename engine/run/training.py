@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ from .breakpoints import Breakpoints
 from .debugstep import DebugStep
 from .events import Failed, Paused
 from .graph import Graph
+from .groups import CompiledGroup
 from .history import EpochResult, Evaluation, History, StepResult
 from .nonfinite import NotFinite, find_non_finite
 from .objective import objective_of, optimizer_of
@@ -26,6 +28,7 @@ from .settings import (
     TrainingSettings,
     batch_rows,
     count,
+    epoch_order,
     rate_at,
     steps_per_epoch,
     take,
@@ -41,11 +44,15 @@ _RESUMED = ("optimizer", "learning_rate", "momentum", "weight_decay", "schedule"
             "seed", "shuffle", "overfit_one_batch")  # fmt: skip
 
 
+Route = Literal["compiled", "groups", "eager", ""]
+"""How steps run: as one plan, as compiled groups and the rest eagerly, or all eagerly."""
+
+
 class _Counters(msgspec.Struct):
     settings: TrainingSettings
     examples: int
     done: int
-    path: Literal["compiled", "eager", ""]
+    path: Route
     reason: str
 
 
@@ -62,6 +69,8 @@ class TrainingRun:
     settings : TrainingSettings
     breakpoints : Breakpoints, optional
         While any is enabled, steps run node by node and can stop on it.
+    groups : iterable of CompiledGroup
+        Run compiled, forward and backward, where the whole step is not.
 
     Raises
     ------
@@ -76,29 +85,27 @@ class TrainingRun:
         settings: TrainingSettings | None = None,
         *,
         breakpoints: Breakpoints | None = None,
+        groups: Iterable[CompiledGroup] = (),
     ) -> None:
         self.graph = graph
         self.data = data
         self.settings = settings or TrainingSettings()
         self.breakpoints = breakpoints or Breakpoints()
+        self.examples = count(data.train)
         self.weights = Weights(graph)
         self.history = History()
         self.done = 0
-        self.path: Literal["compiled", "eager", ""] = ""
+        self.path: Route = ""
         self.reason = ""
         self._trained = self.weights.trained
         if not self._trained:
             raise TrainingError("the graph has no Cell with weights, so there is nothing to train")
-        self.objective = objective_of(graph, data.train, self.settings)
+        self.objective = objective_of(graph, data.train, self.settings, groups)
         self.optimizer = optimizer_of(self.settings, list(self._trained.values()))
         self._stepper: Stepper | None = None
         self._debug: DebugStep | None = None
         self._epoch_seconds = 0.0
-
-    @property
-    def examples(self) -> int:
-        """How many examples are trained on."""
-        return count(self.data.train)
+        self._order: tuple[int, np.ndarray] | None = None
 
     @property
     def per_epoch(self) -> int:
@@ -128,7 +135,9 @@ class TrainingRun:
     def batch(self) -> Feeds:
         """The batch of the next step."""
         epoch, position = divmod(self.done, self.per_epoch)
-        return take(self.data.train, batch_rows(self.settings, self.examples, epoch, position))
+        if self._order is None or self._order[0] != epoch:
+            self._order = (epoch, epoch_order(self.settings, self.examples, epoch))
+        return take(self.data.train, batch_rows(self.settings, self._order[1], position))
 
     def step(self) -> TrainingEvent:
         """Do one step, or go on with the one that stands at a breakpoint.
@@ -193,19 +202,22 @@ class TrainingRun:
         """The whole step compiled if it may be, can be, and agrees with eager on this batch."""
         trained = list(self._trained.values())
         eager = EagerStep(self.objective, self.optimizer, trained)
-        wanted = self.settings.compile_step
-        if self.path == "eager" or wanted is False:
-            self.path, self.reason = "eager", self.reason or "compiling the step is switched off"
-            self._stepper = eager
-            return eager
         compiled = CompiledStep(self.objective, self.optimizer, trained)
-        if self.path == "compiled":
-            self._stepper = compiled
-            return compiled
-        reason = self._why_not(eager, compiled, feeds)
-        if reason and wanted:
-            raise TrainingError(f"the step cannot be compiled: {reason}")
-        self.path, self.reason = ("eager", reason) if reason else ("compiled", "")
+        wanted = self.settings.compile_step
+        reason = ""
+        if wanted is False:
+            reason = "compiling the step is switched off"
+        elif self.path in ("eager", "groups"):
+            reason = self.reason
+        elif self.path == "":
+            reason = self._why_not(eager, compiled, feeds)
+            if reason and wanted:
+                raise TrainingError(f"the step cannot be compiled: {reason}")
+        self.reason = reason
+        if reason:
+            self.path = "groups" if self.objective.groups else "eager"
+        else:
+            self.path = "compiled"
         self._stepper = eager if reason else compiled
         return self._stepper
 
@@ -268,14 +280,13 @@ class TrainingRun:
         examples = count(columns)
         if examples == 0:
             return None
-        self.objective.set_training(False)
         losses = right = 0.0
         judged = self.objective.logits is not None
         for start in range(0, examples, EVALUATION_BATCH):
             stop = min(start + EVALUATION_BATCH, examples)
             batch = take(columns, slice(start, stop))
             with compiling_at_once():
-                values = [value.data for value in self.objective(batch, self.clock)]
+                values = [value.data for value in self.objective(batch, self.clock, training=False)]
             losses += float(values[0].reshape(())) * (stop - start)
             right += accuracy_of(values[1], values[2]) * (stop - start) if judged else 0.0
         return Evaluation(losses / examples, right / examples if judged else None, examples)

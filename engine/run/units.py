@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -198,14 +198,21 @@ def as_tensor(value: Array) -> Tensor:
     return value if isinstance(value, Tensor) else from_numpy(np.asarray(value))
 
 
-def run_graph(graph: Graph, feeds: Feeds, clock: Clock) -> dict[Source, Tensor]:
-    """Run the whole graph without stops and keep every value; for tracing and training steps."""
+def run_units(
+    graph: Graph, units: Iterable[Unit], feeds: Feeds, clock: Clock
+) -> dict[Source, Tensor]:
+    """Run units without stops and keep what they give; for tracing and training steps."""
     values: dict[Source, Tensor] = {}
-    for id_ in graph.order:
-        node = graph.nodes[id_]
-        results = fed(node, feeds) if node.kind == "data" else None
+    for unit in units:
+        node = unit.node if isinstance(unit, NodeUnit) else None
+        results = fed(node, feeds) if node is not None and node.kind == "data" else None
         if results is None:
-            results = call_node(node, [values[graph.source(e)] for e in node.edges], clock)
-        for port, value in zip(node.outputs, results, strict=True):
-            values[Source(id_, port)] = value
+            results = unit.run([values[graph.source(edge)] for edge in unit.edges], clock)
+        values.update(zip(unit.outputs, results, strict=True))
     return values
+
+
+def run_graph(graph: Graph, feeds: Feeds, clock: Clock) -> dict[Source, Tensor]:
+    """Run the whole graph node by node and keep every value."""
+    units = [NodeUnit(graph.nodes[id_]) for id_ in graph.order]
+    return run_units(graph, units, feeds, clock)
