@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from cellwire.engine import ops
 from cellwire.engine.compiler.graph import (
     Graph,
@@ -143,7 +142,7 @@ def test_dead_nodes_and_constant_work_go():
 @pytest.mark.parametrize(
     "fn",
     [lambda x: x * 1.0, lambda x: x - 0.0, lambda x: x / 1.0, lambda x: x + -0.0,
-     lambda x: -(-x), lambda x: ops.reshape(x, (2,))],
+     lambda x: ops.neg(-x), lambda x: ops.reshape(x, (2,))],
 )  # fmt: skip
 def test_operations_that_change_no_bit_go(fn):
     assert names(simplify(traced(fn, (2,)))) == []

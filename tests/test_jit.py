@@ -5,10 +5,9 @@ import time
 import types
 import warnings
 
+import cellwire as cw
 import numpy as np
 import pytest
-
-import cellwire as cw
 from cellwire import nn, ops
 from cellwire.engine.compiler import JitError, JitWarning
 from cellwire.engine.compiler.jit import MAX_PATHS
@@ -97,7 +96,7 @@ def test_graph_mode_compiles_top_level_cells():
 
 
 def test_jit_inside_jit_is_one_graph():
-    inner = cw.jit(lambda x: ops.exp(x))
+    inner = cw.jit(ops.exp)
     outer = compiled(lambda x: inner(x) * 2)
     report = cw.jit.explain(outer)(tensor(3)).report
     assert [k.ops for k in report.kernels] == [("exp", "mul")]
@@ -353,9 +352,7 @@ def train(optimizer_of, jit, steps=20):
     net = make_net()
     loss_fn = nn.CrossEntropyLoss()
     optimizer = optimizer_of(net.trainable_params())
-    derive = cw.value_and_grad(
-        lambda x, y: loss_fn(net(x), y), None, weights=optimizer.parameters
-    )
+    derive = cw.value_and_grad(lambda x, y: loss_fn(net(x), y), None, weights=optimizer.parameters)
 
     def step(x, y):
         loss, grads = derive(x, y)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd.gradgraph import compiles_at_once
-from ..autograd.gradgraph import compiles_at_once
 from ..dtype import dtype_of
 from ..ops import registry
 from ..ops.registry import Op
@@ -103,9 +102,7 @@ def _single(plan: Plan) -> Run:
 
 def whole(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return the arrays, copied where they are not C-contiguous."""
-    return [
-        a if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(a.shape) for a in arrays
-    ]
+    return [a if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(a.shape) for a in arrays]
 
 
 def install() -> None:

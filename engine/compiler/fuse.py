@@ -72,7 +72,7 @@ def why_host(node: Node) -> str:
         return lowering.reason
     if len(node.outputs) != 1:
         return f"{node.op.name} has several outputs"
-    if any(int(d) == 0 for v in (*node.inputs, *node.outputs) for d in v.aval.shape):
+    if any(0 in v.sizes for v in (*node.inputs, *node.outputs)):
         return "an empty tensor"
     if isinstance(lowering, Reduce):
         kind = node.outputs[0].aval.dtype.numpy.kind
@@ -263,7 +263,7 @@ class Fuser:
         if rows[0] not in space.outer[:1]:
             return None
         first = all(
-            [c for c in axes if c != NONE][0] == rows[0]
+            next(c for c in axes if c != NONE) == rows[0]
             for axes in space.axes.values()
             if rows[0] in axes
         )
@@ -292,7 +292,7 @@ class Fuser:
 
     def _access(self, value: Value) -> Access:
         found = self.accesses.get(value)
-        return Access(value, natural_strides(_shape(value))) if found is None else found
+        return Access(value, natural_strides(value.sizes)) if found is None else found
 
     def stored(self, space: Space) -> list[Value]:
         """Return the values of a group that something outside it needs."""
@@ -334,10 +334,6 @@ class Fuser:
             done |= 1 << number
             order.append(self.groups[number])
         return order
-
-
-def _shape(value: Value) -> tuple[int, ...]:
-    return tuple(int(d) for d in value.aval.shape)
 
 
 def storable(space: Space, stored: Sequence[Value]) -> bool:

@@ -45,7 +45,7 @@ class Contraction:
 
 def operand(value: Value, access: Access) -> Operand | None:
     """Return how a gemm reads a value in place, or None if it must be copied first."""
-    shape = tuple(int(d) for d in value.aval.shape)
+    shape = value.sizes
     if len(shape) < 2 or access.offset:
         return None
     *batch, rows, columns = shape
@@ -62,7 +62,7 @@ def operand(value: Value, access: Access) -> Operand | None:
 def gemm_shape(node: Node) -> Contraction | None:
     """Return the sizes of a contraction, or None where it is not one native gemm."""
     dtype = node.outputs[0].aval.dtype.numpy
-    shapes = [tuple(int(d) for d in v.aval.shape) for v in node.inputs]
+    shapes = [v.sizes for v in node.inputs]
     if dtype.kind != "f" or dtype.itemsize not in (4, 8) or len(shapes) != 2:
         return None
     a, b = shapes
@@ -90,7 +90,7 @@ def lower_gemm(
     bases: list[Value] = []
     flags: list[bool] = []
     for value in node.inputs:
-        natural = natural_strides([int(d) for d in value.aval.shape])
+        natural = natural_strides(value.sizes)
         access = accesses.get(value, Access(value, natural))
         found = operand(value, access)
         folded = found is not None and found.transposed and len(found.batch) > 0

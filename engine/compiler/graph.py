@@ -34,6 +34,14 @@ class Value:
     aval: Aval
     origin: Origin | None = None
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape as numbers; a size that is a symbol raises ``GraphError``."""
+        sizes = tuple(d for d in self.aval.shape if isinstance(d, int))
+        if len(sizes) != len(self.aval.shape):
+            raise GraphError(f"{self!r} is {self.aval}: plans need sizes that are numbers")
+        return sizes
+
     def __repr__(self) -> str:
         return f"%{self.index}"
 
@@ -155,7 +163,7 @@ def interpret(
 
 
 def fingerprint(graph: Graph) -> tuple[object, ...]:
-    """Return a hashable key that is equal for graphs of the same structure, shapes and constants."""
+    """Return a hashable key, equal for graphs of equal structure, shapes and constants."""
     number: dict[Value, int] = {}
     for value in (*graph.inputs, *graph.constants):
         number[value] = len(number)

@@ -139,6 +139,10 @@ class Guard:
         return snapshot(self.chain.value()) == self.expected
 
 
+def _functions() -> Functions:
+    return Functions()
+
+
 @dataclass(slots=True)
 class Reads:
     """Everything that one trace read from outside."""
@@ -147,7 +151,7 @@ class Reads:
     containers: set[int] = field(default_factory=set)
     cells: dict[int, Any] = field(default_factory=dict)
     loose: set[str] = field(default_factory=set)
-    functions: Functions = field(default_factory=lambda: Functions(), repr=False)
+    functions: Functions = field(default_factory=_functions, repr=False)
     hold: Callable[[], bool] = field(default=bool, repr=False)
     """Whether nothing that was read has changed; set by ``finish``."""
 
@@ -397,13 +401,16 @@ class Walker:
                 chain, constant = self._extend(chain, ("item", constant)), MISSING
                 continue
             if name == "STORE_FAST" and chain is not None and constant is MISSING:
-                if instruction.argval in self.single and instruction.argval not in self.arguments:
-                    self.aliases[instruction.argval] = chain
+                self._alias(instruction.argval, chain)
             self._effects(instruction, chain)
             chain, constant = self._start(instruction), MISSING
             if chain is not None:
                 self._note(chain)
         return self.unknown
+
+    def _alias(self, local: str, chain: Chain) -> None:
+        if local in self.single and local not in self.arguments:
+            self.aliases[local] = chain
 
     def _loose(
         self, previous: dis.Instruction | None, instruction: dis.Instruction, chain: Chain | None
@@ -459,9 +466,9 @@ class Walker:
             return
         if chain.kind == "global" and (self.own or chain.name not in self.globals):
             return
-        if str(getattr(value, "__module__", "")).startswith(PACKAGE_NAME) and callable(value):
-            if not is_cell(value):
-                return
+        ours = str(getattr(value, "__module__", "")).startswith(PACKAGE_NAME)
+        if ours and callable(value) and not is_cell(value):
+            return
         self.reads.add(chain, value)
 
     def _effects(self, instruction: dis.Instruction, chain: Chain | None) -> None:

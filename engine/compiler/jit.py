@@ -410,7 +410,8 @@ def jit(
     if function is None:
         return functools.partial(jit, **settings)
     if inspect.isclass(function):
-        compiled = Jitted(function.construct, **settings)
+        cell: Any = function
+        compiled = Jitted(cell.construct, **settings)
         return type(function.__name__, (function,), _class_body(function, compiled))
     if not callable(function):
         raise TypeError(f"jit compiles functions and Cells, not {type(function).__name__}")

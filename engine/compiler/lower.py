@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class LoopKernel:
 class Builder(loops.ExprBuilder):
     """The vocabulary of pointwise lowerings, spelled as functions, on scalar ops of the loop IR."""
 
-    NAMES = {
+    NAMES: ClassVar[dict[str, str]] = {
         "floor_div": "floordiv",
         "logical_and": "and",
         "logical_or": "or",

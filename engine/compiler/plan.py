@@ -24,7 +24,6 @@ from .memory import Lifetime, place
 from .report import HostStep, KernelReport, Report
 from .simplify import simplify
 
-
 DIRECT_SLOTS = 256
 """Plans with more arrays than this pass only those that a run needs."""
 
@@ -515,7 +514,7 @@ def _written(step: NativeStep | Group) -> tuple[Value, ...]:
 
 
 def _spec(value: Value) -> tuple[tuple[int, ...], np.dtype]:
-    return tuple(int(d) for d in value.aval.shape), value.aval.dtype.numpy
+    return value.sizes, value.aval.dtype.numpy
 
 
 def _bytes(value: Value) -> int:

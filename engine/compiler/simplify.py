@@ -6,6 +6,8 @@ stays (it turns -0 into 0), ``x - 0`` and ``x * 1`` go.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..ops.math import add
@@ -165,12 +167,12 @@ class Rewriter:
             self.uniform[node.outputs[0]] = filled
         elif isinstance(lowering, View) and node.inputs[0] in self.uniform:
             self.uniform[node.outputs[0]] = self.uniform[node.inputs[0]]
-        if sum(int(np.prod(v.aval.shape)) for v in node.outputs) > FOLD_ELEMENTS:
+        if sum(math.prod(v.sizes) for v in node.outputs) > FOLD_ELEMENTS:
             return False
         if filled is not None:
-            aval = node.outputs[0].aval
-            shape = tuple(int(d) for d in aval.shape)
-            self._keep_constant(node.outputs[0], np.full(shape, filled, aval.dtype.numpy))
+            output = node.outputs[0]
+            array = np.full(output.sizes, filled, output.aval.dtype.numpy)
+            self._keep_constant(output, array)
             return True
         if not all(v in self.constants for v in node.inputs):
             return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def natural_strides(shape: Sequence[int]) -> tuple[int, ...]:
 def view_access(node: Node, source: Access) -> Access | None:
     """Return how a view node's output reads the memory of its input, or None if it copies."""
     dtype = node.inputs[0].aval.dtype.numpy
-    shape = tuple(int(d) for d in node.inputs[0].aval.shape)
+    shape = node.inputs[0].sizes
     if math.prod(shape) == 0:
         return None
     size = dtype.itemsize
@@ -132,11 +133,11 @@ def view_access(node: Node, source: Access) -> Access | None:
 def reduced_axes(node: Node) -> tuple[int, ...]:
     """Return the axes of the input that a reduce node runs over, non-negative."""
     rank = len(node.inputs[0].aval.shape)
-    axis = node.attributes.get("axis")
-    if axis is None or axis == ():
+    axis: Any = node.attributes.get("axis")
+    if axis is None:
         return tuple(range(rank))
     axes = axis if isinstance(axis, tuple) else (axis,)
-    return tuple(sorted(int(a) % rank for a in axes))
+    return tuple(sorted(a % rank for a in axes))
 
 
 def make_space(
@@ -186,7 +187,7 @@ def _join_axes(
             if value not in axes:
                 if value not in leaves:
                     return None
-                axes[value] = union.axes_of([int(d) for d in value.aval.shape])
+                axes[value] = union.axes_of(value.sizes)
                 used.append(value)
         output = node.outputs[0]
         lowering = node.op.lowering
@@ -214,7 +215,7 @@ def _join_broadcast(
     inputs: Iterable[Value],
     output: Value,
 ) -> tuple[int, ...] | None:
-    made = list(NONE for _ in output.aval.shape)
+    made = [NONE for _ in output.sizes]
     for value in inputs:
         for back, axis in enumerate(reversed(axes[value]), start=1):
             if axis == NONE:
@@ -223,9 +224,9 @@ def _join_broadcast(
                 made[-back] = axis
             elif not union.join(made[-back], axis):
                 return None
-    for back, size in enumerate(reversed(output.aval.shape), start=1):
+    for back, size in enumerate(reversed(output.sizes), start=1):
         if size != 1 and made[-back] == NONE:
-            made[-back] = union.new(int(size))
+            made[-back] = union.new(size)
     return tuple(made)
 
 
@@ -242,16 +243,16 @@ def _view_axes(
 ) -> tuple[int, ...] | None:
     """Return the output's axes of a view of a value computed in the same kernel."""
     source, output = node.inputs[0], node.outputs[0]
-    shape = tuple(int(d) for d in output.aval.shape)
+    shape = output.sizes
     if node.op.name == "broadcast_to":
         return _join_broadcast(union, axes, node.inputs, output)
     before = [c for c in axes[source] if c != NONE]
-    sizes = [int(d) for d in source.aval.shape if d != 1]
+    sizes = [d for d in source.sizes if d != 1]
     if node.op.name == "transpose":
-        access = view_access(node, Access(source, natural_strides(_shape(source))))
+        access = view_access(node, Access(source, natural_strides(source.sizes)))
         if access is None:
             return None
-        by_stride = dict(zip(natural_strides(_shape(source)), axes[source], strict=True))
+        by_stride = dict(zip(natural_strides(source.sizes), axes[source], strict=True))
         if len(by_stride) != len(shape):
             return None
         return tuple(by_stride[s] for s in access.strides)
@@ -262,10 +263,6 @@ def _view_axes(
 
 
 UNIT_VIEWS = ("reshape", "squeeze", "expand_dims", "flatten")
-
-
-def _shape(value: Value) -> tuple[int, ...]:
-    return tuple(int(d) for d in value.aval.shape)
 
 
 def _full_value(

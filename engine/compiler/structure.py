@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 
 class Leaf:
@@ -56,4 +57,5 @@ def _fill(structure: object, leaves: Iterator[object]) -> object:
 
 def rebuild_tuple(like: tuple[object, ...], parts: Sequence[object]) -> tuple[object, ...]:
     """Make a tuple of the same type as ``like``, a named tuple included."""
-    return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
+    kind: Any = type(like)
+    return kind(*parts) if hasattr(like, "_fields") else tuple(parts)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from .structure import flatten, unflatten
 PACKAGE = str(Path(__file__).resolve().parents[2])
 
 
-class TraceBreak(Exception):
+class TraceBreak(Exception):  # noqa: N818 - it ends a trace, which need not be an error
     """A reason not to compile: what was met, where, and what to write instead."""
 
     def __init__(self, reason: str, advice: str = "", where: str | None = None) -> None:
@@ -56,6 +57,10 @@ class Traced(Tensor):
     trace: Trace
     value: Value
 
+    def __new__(cls, trace: Trace, value: Value) -> Self:
+        """Make the handle; ``Tensor``'s own arguments are of no use here."""
+        return object.__new__(cls)
+
     def __init__(self, trace: Trace, value: Value) -> None:
         self.trace = trace
         self.value = value
@@ -66,7 +71,7 @@ class Traced(Tensor):
         return self.value.aval
 
     @property
-    def shape(self) -> tuple[Dim, ...]:
+    def shape(self) -> tuple[Dim, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Sizes, some of which may be symbols."""
         return self.value.aval.shape
 
@@ -76,7 +81,7 @@ class Traced(Tensor):
         return self.value.aval.dtype
 
     @property
-    def data(self) -> np.ndarray:
+    def data(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
         """A traced tensor has no data: asking for it ends the trace."""
         raise TraceBreak(
             "the data of a traced tensor was used as a NumPy array",
@@ -94,7 +99,7 @@ class Traced(Tensor):
     tolist = asnumpy
 
     @property
-    def size(self) -> Dim:
+    def size(self) -> Dim:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Number of elements, which may be symbolic."""
         return element_count(self.shape)
 
@@ -161,7 +166,7 @@ class RandomKey(Tensor):
         return self._drawn
 
     @property
-    def data(self) -> np.ndarray:
+    def data(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The key of the call to come."""
         return self._key().data
 
@@ -184,7 +189,11 @@ class OutcomeGuard:
     def holds(self, array: np.ndarray) -> bool:
         """Return whether ``array``, the value of another call, gives the same outcome."""
         actual = array.item() if self.index is None else array.item(self.index)
-        return actual == self.outcome or (actual != actual and self.outcome != self.outcome)
+        return actual == self.outcome or (_is_nan(actual) and _is_nan(self.outcome))
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 class Trace:
@@ -287,7 +296,8 @@ class Trace:
         tensor = data if isinstance(data, Tensor) else self.literal(np.asarray(data))
         if tuple(tensor.shape) != tuple(parameter.shape):
             raise ValueError(
-                f"parameter has shape {parameter.aval}, the new data {tensor.aval}; they must be equal"
+                f"the parameter is {parameter.aval}, the new data {tensor.aval}:"
+                " their shapes must be equal"
             )
         if tensor.dtype is not parameter.dtype:
             tensor = cast_to(tensor, parameter.dtype)
