@@ -84,9 +84,7 @@ def _op(
     )
 
 
-def _traced(
-    name: str, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rule: Rule
-) -> Any:
+def _traced(name: str, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rule: Rule) -> Any:
     """Emit one node that expands into what ``construct`` does."""
     from ..compiler.graph import interpret
     from ..compiler.graph_op import replay

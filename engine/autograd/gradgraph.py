@@ -206,5 +206,3 @@ def _build(structure: Structure, outputs: Sequence[Tensor], wrt: Sequence[Tensor
         forward, len(outputs), [positions[structure.number(tensor)] for tensor in wrt]
     )
     return GradGraph(derived.backward, tuple(value.index for value in derived.residuals))
-
-

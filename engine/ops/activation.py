@@ -295,6 +295,7 @@ def _gelu_grad(ctx: GradContext) -> Grads:
     lowering=Composite(_expand_gelu),
     category="activation",
     primitive="GeLU",
+    fast=fast.composite("none"),
 )
 def gelu(input: TensorLike, approximate: str = "none") -> Call:
     """Return ``input`` times the normal distribution function of it.
@@ -359,6 +360,7 @@ def _softmax_grad(ctx: GradContext) -> Grads:
     lowering=Composite(_expand_softmax),
     category="activation",
     primitive="Softmax",
+    fast=fast.composite(-1),
     inputs=("input",),
     method=True,
 )

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import origin as origins
 from ..tensor import Tensor
+from .cast import literal
 from .registry import Attrs, Call, Entry, Op, apply, find_kernel, records, traces
 
 _new = object.__new__
@@ -20,7 +21,7 @@ _ndarray = np.ndarray
 _asarray = np.asarray
 _F32 = np.dtype(np.float32)
 _F64 = np.dtype(np.float64)
-_MISSES = (AttributeError, ValueError, TypeError, RuntimeWarning)
+_MISSES = (AttributeError, ValueError, TypeError, RuntimeWarning, OverflowError, IndexError)
 # What a miss of the common case raises; the general path then gives the answer or explains.
 
 
@@ -40,8 +41,14 @@ def binary(
             if not traces:
                 try:
                     a = input.data
-                    b = other.data
                     dtype = a.dtype
+                    kind = other.__class__
+                    if kind is float or kind is int:
+                        if dtype is _F32 or dtype is _F64:
+                            return _with_number(entry, kernel, input, other)
+                        inputs, attrs = prepare(input, other)
+                        return apply(entry, inputs, attrs)
+                    b = other.data
                     if dtype is b.dtype and (dtype is _F32 or dtype is _F64 or not floats_only):
                         array = kernel(a, b)
                         if array.__class__ is not _ndarray:
@@ -59,6 +66,15 @@ def binary(
         return call
 
     return make
+
+
+def _with_number(entry: Op, kernel: Callable[..., Any], input: Tensor, other: float) -> Tensor:
+    """Run a two-operand op on a float tensor and a Python number, which takes its dtype."""
+    result = _new(Tensor)
+    result.data = _asarray(kernel(input.data, other))
+    if records:
+        _log(entry, (input, literal(other, input.dtype)), result)
+    return result
 
 
 def unary(
@@ -85,6 +101,90 @@ def unary(
                     pass
             inputs, attrs = prepare(input)
             return apply(entry, inputs, attrs)
+
+        return call
+
+    return make
+
+
+def reduction(
+    kernel: Callable[..., Any],
+) -> Callable[[Op, Callable[..., Call]], Callable[..., Any]]:
+    """Return a maker of the public function of a reduction with ``axis`` and ``keepdims``."""
+
+    def make(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+        def call(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
+            kind = axis.__class__
+            if not (traces or records) and (axis is None or kind is int or kind is tuple):
+                try:
+                    a = input.data
+                    dtype = a.dtype
+                    if (dtype is _F32 or dtype is _F64) and axis != ():
+                        result = _new(Tensor)
+                        result.data = _asarray(kernel(a, axis, keepdims=keepdims))
+                        return result
+                except _MISSES:
+                    pass
+            inputs, attrs = prepare(input, axis, keepdims)
+            return apply(entry, inputs, attrs)
+
+        return call
+
+    return make
+
+
+def reshaping(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+    """Make the public function of ``reshape``."""
+
+    def call(input: Any, shape: Any) -> Any:
+        if not traces and shape.__class__ is tuple:
+            try:
+                array = input.data.reshape(shape)
+                result = _new(Tensor)
+                result.data = array
+                if records:
+                    _log(entry, (input,), result, {"shape": array.shape})
+                return result
+            except _MISSES:
+                pass
+        inputs, attrs = prepare(input, shape)
+        return apply(entry, inputs, attrs)
+
+    return call
+
+
+def composite(
+    default: Any,
+) -> Callable[[Op, Callable[..., Call]], Callable[..., Any]]:
+    """Return a maker of the public function of a composite op of one tensor and one attribute."""
+
+    def make(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+        runs: dict[Any, tuple[Callable[..., np.ndarray], Attrs]] = {}
+        (name,) = entry.attrs
+
+        def call(input: Any, *options: Any, **named: Any) -> Any:
+            option = options[0] if options else named.get(name, default)
+            if not traces and len(options) + len(named) < 2:
+                try:
+                    a = input.data
+                    found = runs.get((a.shape, option))
+                    if found is not None and a.dtype is _F32:
+                        result = _new(Tensor)
+                        result.data = found[0]((a,))
+                        if records:
+                            _log(entry, (input,), result, found[1])
+                        return result
+                except _MISSES:
+                    pass
+            inputs, attrs = prepare(input, *options, **named)
+            result = apply(entry, inputs, attrs)
+            if not traces and inputs[0].data.dtype is _F32:
+                run = find_kernel(entry, inputs, attrs)
+                if run is not None:
+                    if len(runs) >= MAX_RUNS:
+                        runs.clear()
+                    runs[inputs[0].data.shape, option] = run, attrs
+            return result
 
         return call
 

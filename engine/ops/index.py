@@ -10,7 +10,7 @@ import numpy as np
 from .. import origin as origins
 from ..dtype import bool_, dtype_of, float32, int64
 from ..shape import Aval, Dim, Shape, ShapeError, SymDim, broadcast_shapes, shape_text
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import array, slicing
 from .cast import TensorLike, as_tensor, cast_to
 from .registry import Call, Entry, GradContext, Host, op, records, traces
@@ -350,6 +350,11 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     IndexError
         If a position does not exist or there are too many.
     """
+    if not (traces or records) and _is_basic(key):
+        try:
+            return wrap(np.asarray(self.data[key]))
+        except IndexError:
+            pass  # the general path explains
     items = _items(key, len(self.shape))
     picks = any(isinstance(item, Tensor) for item in items)
     begin: list[Any] = []
@@ -379,6 +384,14 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         strides.append(1)
         parts.append(item)
     return _arranged(self, (tuple(begin), tuple(end), tuple(strides)), parts)
+
+
+def _is_basic(key: Any) -> bool:
+    """Return whether the key is made of Python ints and slices alone."""
+    kind = key.__class__
+    if kind is tuple:
+        return all(item.__class__ is int or item.__class__ is slice for item in key)
+    return kind is int or kind is slice
 
 
 def _as_position(item: Any) -> int:

@@ -16,6 +16,17 @@ def _reversed(function: Any) -> Any:
     return operator
 
 
+def _in_place(function: Any) -> Any:
+    """Return an in-place operator: a Parameter takes the result, a tensor is replaced by it."""
+
+    def operator(self: Tensor, other: Any) -> Tensor:
+        result = function(self, other)
+        take = getattr(self, "set_data", None)
+        return result if take is None else take(result)
+
+    return operator
+
+
 _OPERATORS = {
     "add": math.add, "sub": math.sub, "mul": math.mul, "truediv": math.div,
     "floordiv": math.floor_div, "mod": math.mod, "pow": math.pow, "matmul": linalg.matmul,
@@ -27,7 +38,7 @@ _COMPARISONS = {
 
 
 def _sizes(args: tuple[Any, ...]) -> Any:
-    return args[0] if len(args) == 1 and isinstance(args[0], tuple | list) else args
+    return args[0] if len(args) == 1 and args[0].__class__ in (tuple, list) else args
 
 
 def _reshape(self: Tensor, *shape: Any) -> Tensor:
@@ -68,6 +79,7 @@ def attach() -> None:
     for name, function in _OPERATORS.items():
         setattr(Tensor, f"__{name}__", function)
         setattr(Tensor, f"__r{name}__", _reversed(function))
+        setattr(Tensor, f"__i{name}__", _in_place(function))
     for name, function in _COMPARISONS.items():
         setattr(Tensor, f"__{name}__", function)
     methods: dict[str, Any] = {

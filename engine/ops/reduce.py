@@ -10,7 +10,7 @@ import numpy as np
 from ..dtype import bool_, int32, int64
 from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
-from . import array, logic, math
+from . import array, fast, logic, math
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .registry import Call, Composite, GradContext, Host, Reduce, op
 from .rules import normalize_axes, normalize_axis, product, reduced_shape, require_float
@@ -66,6 +66,7 @@ def _sum_grad(ctx: GradContext) -> Grads:
     category="reduce",
     primitive="ReduceSum",
     method=True,
+    fast=fast.reduction(np.add.reduce),
 )
 def sum(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     """Add up the elements along axes.
@@ -96,7 +97,10 @@ def _mean_rule(input: Aval, axis: Any, keepdims: bool) -> Aval:
 
 
 def _mean_kernel(input: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    return np.mean(input, axis, keepdims=keepdims, dtype=None)
+    if input.dtype == np.float16:  # summed in float32, which NumPy's mean does
+        return np.mean(input, axis, keepdims=keepdims)
+    total = np.add.reduce(input, axis, keepdims=keepdims)
+    return np.true_divide(total, input.size // total.size if total.size else 1)
 
 
 def _divide_by_count(value: Tensor, tensor: Tensor, axis: tuple[int, ...] | None) -> Tensor:
@@ -125,6 +129,7 @@ def _expand_mean(input: Tensor, axis: tuple[int, ...] | None, keepdims: bool) ->
     category="reduce",
     primitive="ReduceMean",
     method=True,
+    fast=fast.reduction(_mean_kernel),
 )
 def mean(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     """Average the elements along axes.
@@ -177,6 +182,7 @@ def _extremum_grad(ctx: GradContext) -> Grads:
     category="reduce",
     primitive="ReduceMax",
     method=True,
+    fast=fast.reduction(np.maximum.reduce),
 )
 def amax(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     """Return the largest elements along axes; NaN wins.
@@ -211,6 +217,7 @@ def amax(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     category="reduce",
     primitive="ReduceMin",
     method=True,
+    fast=fast.reduction(np.minimum.reduce),
 )
 def amin(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     """Return the smallest elements along axes; NaN wins.

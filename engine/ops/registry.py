@@ -212,9 +212,7 @@ def active_trace() -> Tracer | None:
     return traces[-1] if traces else None
 
 
-def set_eager_compiler(
-    compiler: EagerCompiler | None, find: EagerCompiler | None = None
-) -> None:
+def set_eager_compiler(compiler: EagerCompiler | None, find: EagerCompiler | None = None) -> None:
     """Let ``compiler(op, arrays, attrs)`` run composite ops; it returns None to decline.
 
     ``find`` takes the same and returns the function of arrays that runs such calls, or None.
@@ -251,7 +249,9 @@ def _run(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
         result = None
         if _eager and op.lowering.__class__ is Composite:
             result = _eager[0](op, arrays, attrs)
-        if result is None:
+        if result is None and op.lowering.__class__ is View:
+            result = op.kernel(*arrays, **attrs)  # moves numbers only: nothing to warn of
+        elif result is None:
             result = run_kernel(op, arrays, attrs)
     except (ValueError, TypeError, IndexError):
         # The shape rule explains the mistake in terms of the op; else NumPy's error stands.
