@@ -26,7 +26,7 @@ from .loss import (
     SoftmaxCrossEntropyWithLogits,
 )
 from .norm import BatchNorm1d, BatchNorm2d, Dropout, LayerNorm
-from .optim import SGD, Adam, Momentum, Optimizer
+from .optim import SGD, Adam, AdamWeightDecay, Momentum, Optimizer
 from .shaping import AvgPool2d, Flatten, Identity, MaxPool2d
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "GELU",
     "SGD",
     "Adam",
+    "AdamWeightDecay",
     "AvgPool2d",
     "BCEWithLogitsLoss",
     "BatchNorm1d",

@@ -18,17 +18,28 @@ Shape = tuple[int, ...]
 class Initializer:
     """Makes an array of a shape; subclasses say how in `draw`."""
 
-    def __call__(self, shape: Shape, dtype: DType) -> np.ndarray:
-        """Return an array of `shape` and `dtype`."""
-        return np.asarray(self.draw(shape)).astype(dtype.numpy)
+    is_random = True
+    """Whether the values are drawn, by a key of the random stream."""
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    def __call__(self, shape: Shape, dtype: DType) -> np.ndarray:
+        """Return an array of `shape` and `dtype`, drawn now."""
+        return self.bind()(shape, dtype)
+
+    def bind(self) -> Callable[[Shape, DType], np.ndarray]:
+        """Take a key from the random stream now, for values that are made later.
+
+        So a parameter's values do not depend on when, or in which order, parameters are read.
+        """
+        key = random.state().next_key().data if self.is_random else np.zeros(2, np.int64)
+
+        def make(shape: Shape, dtype: DType) -> np.ndarray:
+            return np.asarray(self.draw(shape, random.generator(key))).astype(dtype.numpy)
+
+        return make
+
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return the values in float64."""
         raise NotImplementedError
-
-
-def _stream() -> np.random.Generator:
-    return random.generator(random.state().next_key().data)
 
 
 def fans(shape: Shape) -> tuple[int, int]:
@@ -48,7 +59,9 @@ def fans(shape: Shape) -> tuple[int, int]:
 class Zero(Initializer):
     """Zeros."""
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    is_random = False
+
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return zeros."""
         return np.zeros(shape)
 
@@ -56,7 +69,9 @@ class Zero(Initializer):
 class One(Initializer):
     """Ones."""
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    is_random = False
+
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return ones."""
         return np.ones(shape)
 
@@ -64,10 +79,12 @@ class One(Initializer):
 class Constant(Initializer):
     """One value everywhere, or an array that fits the shape."""
 
+    is_random = False
+
     def __init__(self, value: Any) -> None:
         self.value = value.data if isinstance(value, Tensor) else np.asarray(value)
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return the value in this shape."""
         return np.array(np.broadcast_to(self.value, shape))
 
@@ -78,9 +95,9 @@ class Normal(Initializer):
     def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
         self.sigma, self.mean = sigma, mean
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return drawn values."""
-        return _stream().normal(self.mean, self.sigma, shape)
+        return stream.normal(self.mean, self.sigma, shape)
 
 
 class Uniform(Initializer):
@@ -89,9 +106,9 @@ class Uniform(Initializer):
     def __init__(self, scale: float = 0.07) -> None:
         self.scale = scale
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return drawn values."""
-        return _stream().uniform(-self.scale, self.scale, shape)
+        return stream.uniform(-self.scale, self.scale, shape)
 
 
 class TruncatedNormal(Initializer):
@@ -102,9 +119,8 @@ class TruncatedNormal(Initializer):
     ) -> None:
         self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return drawn values."""
-        stream = _stream()
         values = stream.standard_normal(shape)
         while (outside := (values < self.a) | (values > self.b)).any():
             values[outside] = stream.standard_normal(int(outside.sum()))
@@ -122,10 +138,10 @@ class XavierUniform(Initializer):
     def __init__(self, gain: float = 1.0) -> None:
         self.gain = gain
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return drawn values."""
         bound = self.gain * math.sqrt(6.0 / sum(fans(shape)))
-        return _stream().uniform(-bound, bound, shape)
+        return stream.uniform(-bound, bound, shape)
 
 
 class HeUniform(Initializer):
@@ -161,20 +177,20 @@ class HeUniform(Initializer):
         """What the nonlinearity takes from the variance, as a factor."""
         return math.sqrt(2.0 / (1.0 + self.slope**2))
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return drawn values."""
         fan = fans(shape)[self.mode == "fan_out"]
         bound = self.gain * math.sqrt(3.0 / fan)
-        return _stream().uniform(-bound, bound, shape)
+        return stream.uniform(-bound, bound, shape)
 
 
 class HeNormal(HeUniform):
     """Normal of standard deviation ``gain / sqrt(fan)``; see `HeUniform`."""
 
-    def draw(self, shape: Shape) -> np.ndarray:
+    def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return drawn values."""
         fan = fans(shape)[self.mode == "fan_out"]
-        return _stream().normal(0.0, self.gain / math.sqrt(fan), shape)
+        return stream.normal(0.0, self.gain / math.sqrt(fan), shape)
 
 
 NAMED: dict[str, Callable[[], Initializer]] = {
@@ -224,7 +240,7 @@ def initializer(
             raise ValueError(
                 f"initializer: the tensor has shape {list(init.shape)}, wanted is {list(sizes)}."
             )
-        return LazyTensor(sizes, kind, Constant(init))
+        return LazyTensor(sizes, kind, Constant(init).bind())
     if shape is None:
         raise ValueError("initializer: give a shape.")
     if isinstance(init, str):
@@ -233,7 +249,7 @@ def initializer(
         init = NAMED[init.lower()]()
     elif not isinstance(init, Initializer):
         init = Constant(init)
-    return LazyTensor(_sizes(shape), kind, init)
+    return LazyTensor(_sizes(shape), kind, init.bind())
 
 
 def _sizes(shape: Sequence[int] | int) -> Shape:

@@ -187,6 +187,10 @@ class Conv2d(Cell):
                 f"Conv2d: in_channels {in_channels} and out_channels {out_channels} must be"
                 f" multiples of group {group}."
             )
+        if pad_mode != "pad" and padding not in (0, (0, 0, 0, 0)):
+            raise ValueError(
+                f"Conv2d: padding {padding!r} needs pad_mode 'pad', it is {pad_mode!r}."
+            )
         kind = dtype_of(dtype)
         shape = (out_channels, in_channels // group, *self.kernel_size)
         self.weight = weight_of(weight_init, shape, kind)
@@ -254,14 +258,11 @@ class Embedding(Cell):
                 f"Embedding: padding_idx {padding_idx} is outside 0..{vocab_size - 1}."
             )
         self.padding_idx = padding_idx
-        table = initializer(
-            "normal" if embedding_table is None else embedding_table,
-            (vocab_size, embedding_size),
-            dtype,
-        )
+        chosen = "normal" if embedding_table is None else embedding_table
+        table = Parameter(initializer(chosen, (vocab_size, embedding_size), dtype))
         if padding_idx is not None:
             table.data[padding_idx] = 0
-        self.embedding_table = Parameter(table)
+        self.embedding_table = table
 
     def construct(self, x: Tensor) -> Tensor:
         """Look the vectors up."""

@@ -140,9 +140,11 @@ class LayerNorm(Cell):
     Parameters
     ----------
     normalized_shape : int or tuple of int
-        Sizes of the last axes.
-    begin_norm_axis, begin_params_axis : int
-        The first of the axes that are normalised, and of those with scale and shift.
+        Sizes of the last axes, which scale and shift have.
+    begin_norm_axis : int
+        The first of the axes that are normalised; by default the last axis alone.
+    begin_params_axis : int
+        The first of the axes with scale and shift, those of `normalized_shape`.
     gamma_init, beta_init : Tensor, str, Initializer or number
         Initial scale and shift.
     epsilon : float
@@ -170,8 +172,6 @@ class LayerNorm(Cell):
         super().__init__()
         single = isinstance(normalized_shape, int)
         sizes = (normalized_shape,) if single else tuple(normalized_shape)
-        if begin_norm_axis != begin_params_axis:
-            raise ValueError("LayerNorm: begin_norm_axis and begin_params_axis must be equal.")
         self.normalized_shape = tuple(positive("LayerNorm", "a size", size) for size in sizes)
         self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
         self.epsilon = epsilon
@@ -182,7 +182,13 @@ class LayerNorm(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         """Normalise."""
-        return ops.layer_norm(x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
+        axis = self.begin_norm_axis
+        first = axis if axis >= 0 else axis + len(x.shape)
+        normalized = tuple(x.shape[first:])
+        if normalized == self.normalized_shape:
+            return ops.layer_norm(x, normalized, self.gamma, self.beta, self.epsilon)
+        out = ops.layer_norm(x, normalized, eps=self.epsilon)
+        return ops.add(ops.mul(out, self.gamma), self.beta)
 
     def extend_repr(self) -> str:
         """Sizes."""

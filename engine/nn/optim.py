@@ -37,7 +37,9 @@ class Optimizer(Cell):
         What is trained. Dictionaries have ``params`` and, where it differs, ``lr`` and
         ``weight_decay``.
     weight_decay : float
-        Times the weights is added to the gradients.
+        Times the weights is added to the gradients, but for the scales and shifts of norms.
+    loss_scale : float
+        What the loss was multiplied by; gradients are divided by it.
 
     Raises
     ------
@@ -47,10 +49,22 @@ class Optimizer(Cell):
         If something is no Parameter.
     """
 
-    def __init__(self, learning_rate: Rate, parameters: Any, weight_decay: float = 0.0) -> None:
+    decays_all = False
+    """Whether weight decay reaches the scales and shifts of norms too (``gamma``, ``beta``)."""
+
+    def __init__(
+        self,
+        learning_rate: Rate,
+        parameters: Any,
+        weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
         super().__init__(auto_prefix=False)
         if weight_decay < 0:
             raise ValueError(f"{self._words}: weight_decay must not be negative: {weight_decay}.")
+        if loss_scale <= 0:
+            raise ValueError(f"{self._words}: loss_scale must be positive, it is {loss_scale}.")
+        self.loss_scale = float(loss_scale)
         self.groups = tuple(_groups(self._words, parameters, weight_decay))
         self.parameters = ParameterTuple(p for group in self.groups for p in group.params)
         _require_distinct(self._words, self.parameters)
@@ -75,6 +89,13 @@ class Optimizer(Cell):
                 f"{self._words}: the learning rate must not be negative, it is {value}."
             )
         return Parameter(np.float32(value), name, requires_grad=False)
+
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
+        """Put a prefix before the names of the optimizer's own state; weights keep theirs."""
+        weights = {id(param) for param in self.parameters}
+        for param in self.get_parameters(recurse):
+            if id(param) not in weights:
+                param.name = f"{prefix}{param.name}"
 
     def moments(self, name: str) -> list[Parameter]:
         """Make zeros like each parameter, registered as ``name.PARAMETER``."""
@@ -108,7 +129,11 @@ class Optimizer(Cell):
         for number, group in enumerate(self.groups):
             rate = self.get_lr(number if number in self._schedules else -1)
             for param in group.params:
-                self.update(at, param, grads[at], rate, group.weight_decay)
+                grad = grads[at]
+                if self.loss_scale != 1.0:
+                    grad = ops.mul(grad, 1.0 / self.loss_scale)
+                plain = self.decays_all or not ("beta" in param.name or "gamma" in param.name)
+                self.update(at, param, grad, rate, group.weight_decay if plain else 0.0)
                 at += 1
         self.global_step.set_data(ops.cast(ops.add(self.global_step, 1), int32))
         return True
@@ -188,12 +213,16 @@ class SGD(Optimizer):
         Times the weights is added to the gradients.
     nesterov : bool
         Whether to look one step ahead.
+    loss_scale : float
+        What the loss was multiplied by.
 
     Raises
     ------
     ValueError
         If `nesterov` is asked for without momentum, or with dampening.
     """
+
+    decays_all = True
 
     def __init__(
         self,
@@ -203,10 +232,13 @@ class SGD(Optimizer):
         dampening: float = 0.0,
         weight_decay: float = 0.0,
         nesterov: bool = False,
+        loss_scale: float = 1.0,
     ) -> None:
-        super().__init__(learning_rate, params, weight_decay)
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("SGD: nesterov needs momentum above 0 and dampening 0.")
+        if momentum < 0:
+            raise ValueError(f"SGD: momentum must not be negative, it is {momentum}.")
         self.momentum, self.dampening, self.nesterov = momentum, dampening, bool(nesterov)
         self.accum = tuple(self.moments("accum")) if momentum else ()
 
@@ -215,11 +247,14 @@ class SGD(Optimizer):
     ) -> None:
         """Step against the gradient."""
         accum = self.accum[at] if self.accum else grad
-        first = bool(self.dampening) and int(self.global_step) == 0
+        if self.accum and self.dampening:
+            # The first step is not dampened.
+            share = ops.where(self.global_step == 0, 1.0, 1.0 - self.dampening)
+            grad = ops.mul(ops.add(grad, ops.mul(param, weight_decay)), share)
+            weight_decay = 0.0
         new, moved = ops.sgd_update(
-            param, accum, grad, rate, self.momentum, self.dampening, weight_decay, self.nesterov,
-            first,
-        )  # fmt: skip
+            param, accum, grad, rate, self.momentum, 0.0, weight_decay, self.nesterov
+        )
         param.set_data(new)
         if self.accum:
             self.accum[at].set_data(moved)
@@ -238,6 +273,8 @@ class Momentum(Optimizer):
         Share of the old accumulation that is kept.
     weight_decay : float
         Times the weights is added to the gradients.
+    loss_scale : float
+        What the loss was multiplied by.
     use_nesterov : bool
         Whether to look one step ahead.
 
@@ -253,9 +290,10 @@ class Momentum(Optimizer):
         learning_rate: Rate,
         momentum: float,
         weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
         use_nesterov: bool = False,
     ) -> None:
-        super().__init__(learning_rate, params, weight_decay)
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
         if momentum < 0:
             raise ValueError(f"Momentum: momentum must not be negative, it is {momentum}.")
         self.momentum, self.use_nesterov = momentum, bool(use_nesterov)
@@ -285,10 +323,14 @@ class Adam(Optimizer):
         Decay of the first and second moment, in 0..1.
     eps : float
         Added to the root of the second moment.
+    use_locking : bool
+        Taken for MindSpore's scripts; updates are never run side by side.
     use_nesterov : bool
         Whether to look one step ahead.
     weight_decay : float
         Times the weights is added to the gradients.
+    loss_scale : float
+        What the loss was multiplied by.
 
     Raises
     ------
@@ -307,14 +349,13 @@ class Adam(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
+        use_locking: bool = False,
         use_nesterov: bool = False,
         weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
     ) -> None:
-        super().__init__(learning_rate, params, weight_decay)
-        if not (0 < beta1 < 1 and 0 < beta2 < 1) or eps <= 0:
-            raise ValueError(
-                f"Adam: beta1 {beta1} and beta2 {beta2} must be in 0..1, eps {eps} positive."
-            )
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        _check_decays("Adam", beta1, beta2, eps)
         self.beta1, self.beta2, self.eps = beta1, beta2, eps
         self.use_nesterov = bool(use_nesterov)
         self.beta1_power = Parameter(np.float32(1), "beta1_power", requires_grad=False)
@@ -339,3 +380,66 @@ class Adam(Optimizer):
         param.set_data(new)
         m.set_data(new_m)
         v.set_data(new_v)
+
+
+class AdamWeightDecay(Optimizer):
+    """Adam without bias correction, whose weight decay does not pass through the moments.
+
+    Parameters
+    ----------
+    params : iterable of Parameter, or list of dict
+        What is trained.
+    learning_rate : float, sequence of float, or callable of the step
+        Size of a step.
+    beta1, beta2 : float
+        Decay of the first and second moment, in 0..1.
+    eps : float
+        Added to the root of the second moment.
+    weight_decay : float
+        Times the weights is added to the step, before the learning rate.
+
+    Raises
+    ------
+    ValueError
+        If a decay is not in 0..1, or `eps` not positive.
+
+    References
+    ----------
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2017.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Rate = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay)
+        _check_decays("AdamWeightDecay", beta1, beta2, eps)
+        self.beta1, self.beta2, self.eps = beta1, beta2, eps
+        self.adam_m = tuple(self.moments("adam_m"))
+        self.adam_v = tuple(self.moments("adam_v"))
+
+    def update(
+        self, at: int, param: Parameter, grad: Tensor, rate: Tensor, weight_decay: float
+    ) -> None:
+        """Step along the moments and towards zero."""
+        m, v = self.adam_m[at], self.adam_v[at]
+        new_m = m * self.beta1 + grad * (1.0 - self.beta1)
+        new_v = v * self.beta2 + ops.square(grad) * (1.0 - self.beta2)
+        step = new_m / (ops.sqrt(new_v) + self.eps)
+        if weight_decay:
+            step = step + param * weight_decay
+        param.set_data(param - step * rate)
+        m.set_data(new_m)
+        v.set_data(new_v)
+
+
+def _check_decays(owner: str, beta1: float, beta2: float, eps: float) -> None:
+    if not (0 < beta1 < 1 and 0 < beta2 < 1) or eps <= 0:
+        raise ValueError(
+            f"{owner}: beta1 {beta1} and beta2 {beta2} must be in 0..1, eps {eps} positive."
+        )
