@@ -99,6 +99,18 @@ def test_a_dense_layer_takes_bias_activation_residual_and_norm_as_its_epilogue()
     assert plan.report.kernels[0].kind == "gemm"
 
 
+def test_what_a_gemm_is_followed_by_may_read_what_was_computed_before_it():
+    def fn(x, w):
+        early = ops.tanh(x * x)
+        return ops.maximum(ops.tanh(ops.matmul(x, w)), early)
+
+    assert kernels(check(fn, normal(3, 4, 6), normal(6, 6))) == 1
+
+
+def test_a_batch_of_columns_is_no_matrix_of_rows():
+    check(lambda x, y: ops.tanh(ops.matmul(x, y)) + 1.0, normal(5, 8, 3), normal(5, 3, 1))
+
+
 def test_batch_statistics_and_normalisation_are_one_kernel():
     def fn(x, mean, variance, weight, bias):
         return ops.batch_norm(x, mean, variance, weight, bias, training=True)

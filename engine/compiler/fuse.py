@@ -36,7 +36,10 @@ REDUCTIONS = ("sum", "prod", "max", "min")
 
 @dataclass(slots=True)
 class Group:
-    """Nodes that run as one step: a fused loop kernel, a gemm with its epilogue, or a host call."""
+    """Nodes that run as one step: a fused loop kernel, a gemm with its epilogue, or a host call.
+
+    The first node of a gemm group is the contraction; the others are in program order.
+    """
 
     kind: str
     nodes: list[Node]
@@ -227,6 +230,8 @@ class Fuser:
         gemms = [p for p in parts if p.kind == "gemm"]
         if gemms:
             space = self._epilogue(gemms, nodes)
+            gemm = gemms[0].nodes[0]
+            nodes = [gemm, *(node for node in nodes if node is not gemm)]
         else:
             space = self._space(nodes)
         if space is None:
@@ -259,6 +264,8 @@ class Fuser:
             return None
         rows = [c for c in space.axes[product] if c != NONE]
         if len(rows) != 2 or space.leading != rows[0] or len(space.extents) != 2:
+            return None
+        if space.axes[product][-1] != rows[1] or rows[1] != space.vector:
             return None
         if rows[0] not in space.outer[:1]:
             return None
