@@ -29,6 +29,8 @@ def cell(id_: str, made: nn.Cell, source: str, port: str = "out") -> Node:
         if parameter.ndim == 2:
             drawn = rng.normal(0, 0.3, parameter.shape).astype(np.float32)
             parameter.set_data(from_numpy(drawn))
+        elif parameter.name == "bias":
+            parameter.set_data(np.zeros(parameter.shape, np.float32))
     return Node(id_, id_, made, {"x": Source(source, port)}, kind="cell")
 
 
