@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -251,7 +251,11 @@ class LazyTensor(Tensor):
     _init: Initializer
 
     def __init__(
-        self, shape: Sequence[int] | int | None, dtype: Any, init: Initializer | None
+        self,
+        shape: Sequence[int] | int | None = None,
+        dtype: Any = None,
+        init: Initializer | None = None,
+        input_data: None = None,
     ) -> None:
         if shape is None or init is None:
             raise ValueError("Tensor(shape=..., dtype=..., init=...) needs both shape and init.")
@@ -259,7 +263,7 @@ class LazyTensor(Tensor):
         self._aval = Aval(sizes, float32 if dtype is None else dtype_of(dtype))
         self._init = init
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> LazyTensor:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         return _new(cls)
 
     @property

@@ -115,7 +115,7 @@ def _math_samples() -> list[Sample]:
         Sample("clamp", lambda x: ops.clamp(x, -0.5, 0.7), (X,), lambda x: x.clip(-0.5, 0.7)),
         Sample("clamp", lambda x: ops.clamp(x, max=0.7), (X,), lambda x: x.clip(None, 0.7)),
         Sample("cast", lambda x: ops.cast(x, "float32"), (X,), differentiable=False),
-        Sample("cast", lambda x: ops.cast(x, "int32"), (X * 9,), lambda x: np.trunc(x), **no),
+        Sample("cast", lambda x: ops.cast(x, "int32"), (X * 9,), np.trunc, **no),
     ]  # fmt: skip
 
 
@@ -278,7 +278,8 @@ def _image_samples() -> list[Sample]:
                (normal(N, 4, 4, 4), IMAGES)),
         Sample("max_pool2d_taps", lambda x: ops.max_pool2d(x, 3, 2), (IMAGES,)),
         Sample("max_pool2d_grad",
-               lambda d, t: conv.max_pool2d_grad(d, t, (6, 6), **window), (normal(N, 2, 3, 3), taps)),
+               lambda d, t: conv.max_pool2d_grad(d, t, (6, 6), **window),
+               (normal(N, 2, 3, 3), taps)),
         Sample("pool_pick", lambda x, t: conv.pool_pick(x, t, **window), (IMAGES, taps)),
         Sample("avg_pool2d", lambda x: ops.avg_pool2d(x, 2), (IMAGES,),
                lambda x: x.reshape(N, 2, 3, 2, 3, 2).mean((3, 5))),
@@ -320,7 +321,7 @@ def _loss_samples() -> list[Sample]:
         Sample("binary_cross_entropy_with_logits", ops.binary_cross_entropy_with_logits, (X, yes),
                lambda x, y: (np.logaddexp(0, x) - x * y).mean()),
         Sample("binary_cross_entropy_with_logits",
-               lambda x, y, w, p: ops.binary_cross_entropy_with_logits(x, y, w, p),
+               ops.binary_cross_entropy_with_logits,
                (X, yes, weight, weight + 1)),
         Sample("cross_entropy", ops.cross_entropy, (X, labels), _cross_entropy),
         Sample("cross_entropy", lambda x, y: ops.cross_entropy(x, y, reduction="none"),

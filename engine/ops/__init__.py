@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import math as _math  # isort: skip - opens the ring of modules that use each other
-from . import index as _index
-from . import methods as _methods
+# The modules' gradient rules use each other; math opens the ring. The others act on Tensor.
+from . import math as _math  # noqa: F401  # isort: skip
+from . import index as _index  # noqa: F401
+from . import methods as _methods  # noqa: F401
 from .activation import elu, gelu, hardtanh, leaky_relu, log_softmax, relu, silu, softmax, softplus
 from .array import (
     arange,

@@ -13,7 +13,7 @@ from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
 from . import reduce
 from .cast import TensorLike, as_float, as_tensor, cast_to
-from .registry import Call, GradContext, Host, op
+from .registry import Call, GradContext, Host, checked, op
 from .rules import require_float, require_ndim, require_same_dtype
 
 Grads = tuple[Tensor | None, ...]
@@ -203,7 +203,7 @@ def conv2d(
     kernel: Any = w.shape[2:]
     sides = padding_of("conv2d", x, kernel, steps, spread, pad_mode, padding)
     attrs = {"stride": steps, "padding": sides, "dilation": spread, "groups": int(groups)}
-    return tuple(cast_to(item, dtype) for item in items), attrs
+    return checked(_conv_rule, tuple(cast_to(item, dtype) for item in items), attrs)
 
 
 def _conv_input_grad_grad(ctx: GradContext) -> Grads:

@@ -13,7 +13,7 @@ from ..shape import Aval, Dim, Shape, ShapeError, SymDim, broadcast_shapes, shap
 from ..tensor import Tensor, wrap
 from . import array, slicing
 from .cast import TensorLike, as_tensor, cast_to
-from .registry import Call, Entry, GradContext, Host, op, records, traces
+from .registry import OPS, Call, Entry, GradContext, Host, op, records, traces
 from .rules import normalize_axis, require_int
 from .unbroadcast import sum_to
 
@@ -555,7 +555,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     if records:
         attrs = {"key": encoded}
         inputs = (self, item, *tensors)
-        entry = Entry(index_put.op, inputs, (self,), attrs, origins.current())
+        entry = Entry(OPS["index_put"], inputs, (self,), attrs, origins.current())
         for record in records:
             record.entries.append(entry)
 

@@ -12,7 +12,7 @@ from ..shape import Aval, Dim, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import array, fast, math, reduce
 from .cast import TensorLike, as_tensor, cast_to
-from .registry import Call, Composite, Gemm, GradContext, Op, apply, op
+from .registry import Call, Composite, Gemm, GradContext, Op, apply, checked, op
 from .rules import require_same_dtype
 from .unbroadcast import sum_to
 
@@ -247,7 +247,7 @@ def dense(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None)
     dtype = items[0].dtype
     for item in items[1:]:
         dtype = promote(dtype, item.dtype)
-    return tuple(cast_to(item, dtype) for item in items), {}
+    return checked(_dense_rule, tuple(cast_to(item, dtype) for item in items), {})
 
 
 def _bias_shape(input: Any, bias: Any) -> tuple[Dim, ...]:

@@ -12,7 +12,7 @@ from ..shape import Aval, ShapeError, SymDim, element_count, shape_text
 from ..tensor import Tensor
 from . import array, fast, math, reduce
 from .cast import TensorLike, as_float, cast_to
-from .registry import Call, Composite, GradContext, Op, apply, op
+from .registry import Call, Composite, GradContext, Op, apply, checked, op
 from .rules import require_float, require_same_dtype
 
 Grads = tuple[Tensor | None, ...]
@@ -172,7 +172,8 @@ def layer_norm(
     if weight is None and bias is not None:
         weight = array.ones_like(bias)
     affine = [cast_to(as_float(item), x.dtype) for item in (weight, bias) if item is not None]
-    return (x, *affine), {"normalized_shape": shape, "eps": float(eps)}
+    attrs = {"normalized_shape": shape, "eps": float(eps)}
+    return checked(_layer_rule, (x, *affine), attrs)
 
 
 def _expand_layer_input_grad(
@@ -427,4 +428,4 @@ def batch_norm(
         cast_to(weight, dtype), cast_to(bias, dtype),
     )  # fmt: skip
     attrs = {"training": bool(training), "momentum": float(momentum), "eps": float(eps)}
-    return inputs, attrs
+    return checked(_batch_rule, inputs, attrs)

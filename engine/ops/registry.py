@@ -23,7 +23,6 @@ import numpy as np
 
 from .. import origin as origins
 from ..origin import Origin
-from ..shape import Aval
 from ..tensor import Tensor, wrap
 
 P = ParamSpec("P")
@@ -314,7 +313,6 @@ def op(
             raise ValueError(f"the op {name!r} is declared twice.")
         call = _prepared(entry, prepare) if fast is None else fast(entry, prepare)
         function = functools.update_wrapper(call, prepare)
-        function.op = entry  # pyright: ignore[reportFunctionMemberAccess]
         object.__setattr__(entry, "function", function)
         OPS[name] = entry
         if method:
@@ -332,6 +330,7 @@ def _prepared(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
     return call
 
 
-def avals_of(inputs: tuple[Tensor, ...]) -> tuple[Aval, ...]:
-    """Return the abstract values of tensors."""
-    return tuple([tensor.aval for tensor in inputs])
+def checked(infer: Callable[..., Any], inputs: tuple[Tensor, ...], attrs: Attrs) -> Call:
+    """Return the call, after asking the shape rule: for kernels that broadcast more than it."""
+    infer(*[tensor.aval for tensor in inputs], **attrs)
+    return inputs, attrs

@@ -21,8 +21,9 @@ def _cut(begin: Ends, end: Ends, strides: tuple[int, ...]) -> tuple[slice, ...]:
 
 
 def _cut_size(size: Dim, begin: Dim | None, end: Dim | None, stride: int) -> Dim:
-    if all(not isinstance(item, SymDim) for item in (size, begin, end)):
-        return len(range(size)[begin:end:stride])  # pyright: ignore[reportArgumentType]
+    cut: Any = (size, begin, end)
+    if not any(isinstance(item, SymDim) for item in cut):
+        return len(range(cut[0])[cut[1] : cut[2] : stride])
     start: Dim = 0 if begin is None else begin
     stop: Dim = size if end is None else end
     if isinstance(start, int) and start < 0:
