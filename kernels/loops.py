@@ -189,7 +189,10 @@ class Function:
         """The function as text; equal functions have equal text."""
         from .loop_text import function_text
 
-        return function_text(self)
+        known = self.__dict__.get("_text")  # printing is slow, and the function cannot change
+        if known is None:
+            known = self.__dict__["_text"] = function_text(self)
+        return known
 
     @property
     def fingerprint(self) -> str:

@@ -35,6 +35,7 @@ PRINTERS = (
     "gemm_tile.py",
     "llvm.py",
     "native.py",
+    "power.py",
     "runtime.py",
     "scalar_ops.py",
     "vecmath.py",
@@ -89,9 +90,13 @@ def store_object(key: str, image: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".new")
-        with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(image).digest() + image)
-        os.replace(name, path)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(image).digest() + image)
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
+            raise
     except OSError as error:
         _report(cache_folder(), error)
 

@@ -10,6 +10,7 @@ import numpy as np
 from . import vecmath
 from .emitter import Emitter, Value, literal
 from .expressions import DType, kind_of
+from .power import power
 
 HEAVY: Final = frozenset(
     "exp expm1 log log1p tanh erf sigmoid sin cos pow floordiv mod".split()  # noqa: SIM905
@@ -153,5 +154,5 @@ _RULES: Final[dict[str, Callable[..., Value]]] = {
     "sigmoid": vecmath.sigmoid,
     "sin": vecmath.sin,
     "cos": vecmath.cos,
-    "pow": vecmath.power,
+    "pow": power,
 }
