@@ -18,7 +18,8 @@ from cellwire.nodes.document import Document
 from cellwire.nodes.files import dumps, load
 
 E = TypeVar("E")
-SECONDS = 30  # how long a test waits before it calls something lost
+FAILURES = (m.CommandFailed, m.SessionLost)
+SECONDS = 60  # how long a test waits before it calls something lost
 
 
 def small_net() -> Document:
@@ -39,11 +40,17 @@ class Events:
         self._arrived.put(event)
 
     def wait(self, kind: type[E]) -> E:
+        """The next event of that kind; a failure that is not waited for fails the test."""
         while True:
-            event = self._arrived.get(timeout=SECONDS)
+            try:
+                event = self._arrived.get(timeout=SECONDS)
+            except queue.Empty:
+                pytest.fail(f"no {kind.__name__} came after {self.seen[-5:]}")
             self.seen.append(event)
             if isinstance(event, kind):
                 return event
+            if kind not in FAILURES and isinstance(event, FAILURES):
+                pytest.fail(f"{event} came instead of {kind.__name__}")
 
 
 def left_over() -> tuple[int, int]:
