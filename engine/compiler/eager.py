@@ -13,7 +13,7 @@ from ..ops import registry
 from ..ops.registry import Op
 from ..shape import Aval
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs
-from .plan import NativeRun, Plan, compile_graph
+from .plan import NativeRun, Plan, compile_graph, whole
 
 Run = Callable[[Sequence[np.ndarray]], Any]
 
@@ -70,7 +70,7 @@ def _compile(op: Op, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> Run
         return _single(plan)
 
     def run(given: Sequence[np.ndarray]) -> Any:
-        results = plan.run(whole(given))
+        results = plan.run([whole(a) for a in given])
         return results if isinstance(inferred, tuple) else results[0]
 
     return run
@@ -87,7 +87,7 @@ def _single(plan: Plan) -> Run:
     def run(given: Sequence[np.ndarray]) -> np.ndarray:
         for array in given:
             if not array.flags.c_contiguous:
-                given = whole(given)
+                given = [whole(a) for a in given]
                 break
         out = empty(shape, dtype)
         if direct:
@@ -98,11 +98,6 @@ def _single(plan: Plan) -> Run:
         return out
 
     return run
-
-
-def whole(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the arrays, copied where they are not C-contiguous."""
-    return [a if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(a.shape) for a in arrays]
 
 
 def install() -> None:

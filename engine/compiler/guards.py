@@ -284,7 +284,8 @@ def is_user_code(code: types.CodeType) -> bool:
         if path.startswith(f"{PACKAGE}/tests/"):
             return True
         return f"{PACKAGE}/engine/nn/" in path and not path.endswith(OWN_FILES)
-    if path.startswith(LIBRARIES) or path.startswith("<frozen"):
+    # PySide6 puts its own function, of a file of that name, in the place of __import__.
+    if path.startswith((*LIBRARIES, "<frozen", "shibokensupport")):
         return False
     return "site-packages" in path or not path.startswith(STDLIB)
 

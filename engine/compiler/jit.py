@@ -25,10 +25,10 @@ from ..tensor import Tensor, wrap
 from .graph import Graph
 from .graph_op import GraphOp
 from .guards import Reads, watching
-from .plan import Plan, compile_graph
+from .plan import Plan, compile_graph, whole
 from .report import Report
-from .structure import flatten, unflatten
-from .trace import OutcomeGuard, TraceBreak, TracedCall, trace
+from .structure import LEAF, flatten, unflatten
+from .trace import OutcomeGuard, RandomKey, TraceBreak, TracedCall, trace
 
 MAX_PATHS = 8
 """Paths through Python branches compiled for one situation before it runs eagerly."""
@@ -68,10 +68,30 @@ class Specialisation:
     plan: Plan
     seconds: float
     recorded: GraphOp | None = None
+    held: list[tuple[Tensor, np.ndarray]] | None = None
+    """Captured tensors with their arrays at the last call; None if they change at each."""
+    arrays: list[np.ndarray] = field(default_factory=list)
 
     def matches(self, values: Sequence[np.ndarray]) -> bool:
         """Return whether Python's branches go the same way on these values."""
         return all(g.holds(v) for g, v in zip(self.outcomes, values, strict=True))
+
+    def captured(self) -> list[np.ndarray] | None:
+        """Return the captured tensors' arrays; None if one has another shape than was traced."""
+        if self.held is not None:
+            for tensor, array in self.held:
+                if tensor.data is not array:
+                    break
+            else:
+                return self.arrays
+        arrays = [tensor.data for tensor in self.call.captured_now()]
+        specs = self.plan.inputs[len(self.plan.inputs) - len(arrays) :]
+        if any(a.shape != s or a.dtype != d for a, (s, d) in zip(arrays, specs, strict=True)):
+            return None
+        draws = any(isinstance(tensor, RandomKey) for tensor in self.call.captured)
+        self.held = None if draws else list(zip(self.call.captured, arrays, strict=True))
+        self.arrays = [whole(array) for array in arrays]
+        return self.arrays
 
 
 @dataclass(slots=True)
@@ -96,6 +116,7 @@ class Jitted:
         self.fullgraph = fullgraph
         self.signature = _signature(input_signature)
         self.situations: dict[object, Situation] = {}
+        self.quick: dict[object, Situation] = {}
         self.float_values: dict[object, dict[int, float]] = {}
         self.promoted: dict[object, set[int]] = {}
         self.warned: set[str] = set()
@@ -118,21 +139,38 @@ class Jitted:
             return self.function(*args, **kwargs)
         if self.signature is not None:
             _check_signature(self.signature, args)
+        if not kwargs:
+            key = tuple([a.data.shape if a.__class__ is Tensor else None for a in args])
+            quick = self.quick.get((*key, *[a.data.dtype for a in args if a.__class__ is Tensor]))
+            if quick is not None and None not in key:
+                done, result = self._search(quick, args)
+                if done:
+                    return result
         leaves, structure = flatten((args, kwargs), _is_argument)
         key, numbers = self._key(leaves, structure)
         situation = self.situations.get(key)
         if situation is None:
             situation = self._add(key)
+            if not kwargs and args and all(a.__class__ is Tensor for a in args):
+                shapes = [a.data.shape for a in args]
+                self.quick[(*shapes, *[a.data.dtype for a in args])] = situation
         if situation.reason is None:
-            for path in situation.paths:
-                if path.reads.hold():
-                    done, result = self._run(path, leaves)
-                    if done:
-                        if path is not situation.paths[0]:
-                            situation.paths.remove(path)
-                            situation.paths.insert(0, path)
-                        return result
+            done, result = self._search(situation, _arguments(leaves, numbers))
+            if done:
+                return result
         return self._new(situation, leaves, structure, numbers)
+
+    def _search(self, situation: Situation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
+        """Run the path that fits; not done if there is none."""
+        for path in situation.paths:
+            if path.reads.hold():
+                done, result = self._run(path, tensors)
+                if done:
+                    if path is not situation.paths[0]:
+                        situation.paths.remove(path)
+                        situation.paths.insert(0, path)
+                    return True, result
+        return False, None
 
     # -- looking up --------------------------------------------------------------------------
 
@@ -178,29 +216,46 @@ class Jitted:
     def _add(self, key: object) -> Situation:
         if len(self.situations) >= MAX_SPECIALISATIONS:
             del self.situations[next(iter(self.situations))]
+            self.quick.clear()
         situation = self.situations[key] = Situation()
         return situation
 
     # -- running -----------------------------------------------------------------------------
 
-    def _run(self, path: Specialisation, leaves: list[Any]) -> tuple[bool, Any]:
+    def _run(self, path: Specialisation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
         """Run one path; not done if a branch would go another way on these values."""
-        tensors = [*_arguments(leaves, path.promoted), *path.call.captured_now()]
-        count, outcomes = path.call.results, len(path.outcomes)
         if registry.records:
-            if path.recorded is None:
-                graph = path.call.graph
-                path.recorded = GraphOp(graph, count, f"jit_{_name(self.function)}")
-            outputs = list(path.recorded(*tensors))
-            arrays = [t.data for t in outputs]
-        else:
-            arrays = list(path.plan(*[t.data for t in tensors]))
-            outputs = [wrap(a) for a in arrays[:count]]
-        if outcomes and not path.matches(arrays[len(arrays) - outcomes :]):
+            return self._run_recorded(path, tensors)
+        captured = path.captured()
+        if captured is None:
             return False, None
-        written = arrays[count : len(arrays) - outcomes]
-        self._commit(path, written, bool(registry.records))
-        return True, unflatten(path.call.structure, outputs[:count])
+        results = path.plan.run([*[whole(t.data) for t in tensors], *captured])
+        call = path.call
+        if call.writes or path.outcomes:
+            if not self._settle(path, results):
+                return False, None
+            results = results[: call.results]
+        if call.structure is LEAF:
+            return True, wrap(results[0])
+        return True, unflatten(call.structure, [wrap(a) for a in results])
+
+    def _run_recorded(self, path: Specialisation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
+        """Run one path as one op, which the active records log."""
+        if path.recorded is None:
+            name = f"jit_{_name(self.function)}"
+            path.recorded = GraphOp(path.call.graph, path.call.results, name)
+        outputs = path.recorded(*tensors, *path.call.captured_now())
+        if not self._settle(path, [t.data for t in outputs]):
+            return False, None
+        return True, unflatten(path.call.structure, outputs[: path.call.results])
+
+    def _settle(self, path: Specialisation, arrays: Sequence[np.ndarray]) -> bool:
+        """Check the branches, then write what is to be written; return whether they hold."""
+        end = len(arrays) - len(path.outcomes)
+        if path.outcomes and not path.matches(arrays[end:]):
+            return False
+        self._commit(path, arrays[path.call.results : end], bool(registry.records))
+        return True
 
     @staticmethod
     def _commit(path: Specialisation, written: Sequence[np.ndarray], recorded: bool) -> None:
@@ -239,7 +294,7 @@ class Jitted:
                     )
                     situation.paths.clear()
                 else:
-                    done, result = self._run(path, leaves)
+                    done, result = self._run(path, _arguments(leaves, promoted))
                     if done:
                         return result
                     raise RuntimeError("a branch of the compiled code disagrees with its trace")

@@ -142,8 +142,7 @@ class Plan:
                     f"the plan takes an array {dtype}{list(shape)}, {array.dtype}"
                     f"{list(array.shape)} was given"
                 )
-            whole = array.flags.c_contiguous
-            checked.append(array if whole else np.ascontiguousarray(array).reshape(shape))
+            checked.append(whole(array))
         return checked
 
     def _start(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -160,6 +159,11 @@ class Plan:
             read(slots).copy() if i in self.copies else read(slots)
             for i, read in enumerate(self.results)
         )
+
+
+def whole(array: np.ndarray) -> np.ndarray:
+    """Return the array, copied if it is not C-contiguous."""
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
 
 
 _empty = np.empty
