@@ -6,12 +6,12 @@ import math
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from ..engine.dataset.digits import digits as read_digits
 from ..engine.tensor import Tensor, from_numpy
 
 PREVIEW_ROWS = 32
@@ -83,12 +83,7 @@ def held_out_rows(rows: int, share: float) -> int:
 @functools.cache
 def digits() -> dict[str, np.ndarray]:
     """The hand-written digits: images N×1×8×8 uint8 in 0..16, labels N int32 in 0..9."""
-    with (files("cellwire.assets") / "data" / "digits.npz").open("rb") as stream:
-        data = np.load(stream, allow_pickle=False)
-        return {
-            "images": data["images"].reshape(-1, 1, 8, 8).astype(np.uint8),
-            "labels": data["labels"].astype(np.int32),
-        }
+    return read_digits()
 
 
 def npz_headers(path: Path) -> dict[str, tuple[int, Header]]:

@@ -25,6 +25,7 @@ class Dataset:
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.column_names = list(columns)
+        self.passes = 0
 
     # what a subclass says
 
@@ -100,13 +101,15 @@ class Dataset:
             )
         return _Map(self, steps, inputs, outputs)
 
-    def repeat(self, count: int = 1) -> Dataset:
-        """Give all rows this many times in one pass."""
+    def repeat(self, count: int | None = None) -> Dataset:
+        """Give all rows this many times in one pass; without end for None or -1."""
+        if count is None or count == -1:
+            return _Repeat(self, None)
         return _Repeat(self, _positive("repeat", "count", count))
 
-    def take(self, count: int) -> Dataset:
-        """Give the first rows only."""
-        return _Cut(self, 0, _positive("take", "count", count))
+    def take(self, count: int = -1) -> Dataset:
+        """Give the first rows only, all of them for -1."""
+        return _Cut(self, 0, None if count == -1 else _positive("take", "count", count))
 
     def skip(self, count: int) -> Dataset:
         """Leave the first rows out."""
@@ -128,26 +131,36 @@ class Dataset:
         if randomize:
             order = random.permutation(total)
         ends = np.cumsum([0, *counts])
-        return [_Part(self, np.sort(order[a:b])) for a, b in itertools.pairwise(ends)]
+        return [self.part(np.sort(order[a:b])) for a, b in itertools.pairwise(ends)]
+
+    def part(self, numbers: np.ndarray) -> Dataset:
+        """The rows of these numbers, counted as the first pass gives them."""
+        return _Part(self, numbers)
 
     # iteration
 
     def create_tuple_iterator(
-        self, num_epochs: int = -1, output_numpy: bool = False
+        self,
+        columns: Sequence[str] | None = None,
+        num_epochs: int = -1,
+        output_numpy: bool = False,
     ) -> RowIterator:
-        """Iterate over rows as lists of Tensors, or of arrays if `output_numpy`."""
-        return RowIterator(self, named=False, output_numpy=output_numpy)
+        """Iterate over rows as lists of Tensors, or of arrays if `output_numpy`.
+
+        Each ``for`` loop over the iterator is one pass; after `num_epochs` passes it is empty.
+        """
+        return RowIterator(self, columns, num_epochs, named=False, output_numpy=output_numpy)
 
     def create_dict_iterator(self, num_epochs: int = -1, output_numpy: bool = False) -> RowIterator:
-        """Iterate over rows as dictionaries by column."""
-        return RowIterator(self, named=True, output_numpy=output_numpy)
+        """Iterate over rows as dictionaries by column, as `create_tuple_iterator` otherwise."""
+        return RowIterator(self, None, num_epochs, named=True, output_numpy=output_numpy)
 
     def get_col_names(self) -> list[str]:
         """The names of the columns."""
         return list(self.column_names)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.create_tuple_iterator())
+        return iter(self.create_tuple_iterator(num_epochs=1))
 
     def __len__(self) -> int:
         return self.get_dataset_size()
@@ -156,41 +169,71 @@ class Dataset:
 class RowIterator:
     """Gives rows, pass after pass; ``position`` and ``restore`` make a run resume where it was.
 
-    Each ``for`` loop over it is one pass.
+    Passes are counted by the dataset, over all its iterators: shuffled rows come in another order
+    each time.
     """
 
-    def __init__(self, dataset: Dataset, *, named: bool, output_numpy: bool) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        columns: Sequence[str] | None,
+        num_epochs: int,
+        *,
+        named: bool,
+        output_numpy: bool,
+    ) -> None:
+        names = dataset.column_names
+        unknown = [name for name in columns or () if name not in names]
+        if unknown:
+            raise ValueError(f"no column {', '.join(unknown)}; there are {', '.join(names)}.")
         self._dataset, self._named, self._numpy = dataset, named, output_numpy
-        self._epoch, self._row = 0, 0
+        self._columns = [names.index(name) for name in columns or names]
+        self._left = num_epochs
+        self._epoch, self._row = dataset.passes, 0
         self._source: Iterator[Row] | None = None
 
     @property
     def position(self) -> tuple[int, int]:
         """The pass, and how many of its rows were given."""
-        return self._epoch, self._row
+        return self._epoch if self._source else self._dataset.passes, self._row
 
     def restore(self, position: tuple[int, int]) -> None:
-        """Go on from a position."""
+        """Go on from a position, in this program or another that made the dataset alike."""
         self._epoch, self._row = position
-        self._source = self._dataset.rows(self._epoch)
+        self._dataset.passes = self._epoch
+        self._begin()
         for _ in range(self._row):
-            next(self._source)
+            next(self._rows())
+
+    def _begin(self) -> None:
+        self._epoch = self._dataset.passes
+        self._dataset.passes += 1
+        self._source = self._dataset.rows(self._epoch)
+
+    def _rows(self) -> Iterator[Row]:
+        if self._source is None:
+            self._begin()
+        assert self._source is not None
+        return self._source
 
     def __iter__(self) -> RowIterator:
         return self
 
     def __next__(self) -> Any:
-        if self._source is None:
-            self._source = self._dataset.rows(self._epoch)
+        if self._left == 0:
+            raise StopIteration
         try:
-            row = next(self._source)
+            row = next(self._rows())
         except StopIteration:
-            self._epoch, self._row, self._source = self._epoch + 1, 0, None
+            self._row, self._source = 0, None
+            self._left -= 1
             raise
         self._row += 1
-        values = list(row) if self._numpy else [_tensor(array) for array in row]
-        names = self._dataset.column_names
-        return dict(zip(names, values, strict=True)) if self._named else values
+        kept = [row[at] for at in self._columns]
+        values = kept if self._numpy else [_tensor(array) for array in kept]
+        if not self._named:
+            return values
+        return dict(zip(self._dataset.column_names, values, strict=True))
 
 
 def _tensor(array: np.ndarray) -> Tensor:
@@ -287,15 +330,21 @@ class _Map(Dataset):
 
 
 class _Repeat(Dataset):
-    def __init__(self, source: Dataset, count: int) -> None:
+    def __init__(self, source: Dataset, count: int | None) -> None:
         super().__init__(source.column_names)
         self.source, self.count = source, count
 
     def rows(self, epoch: int) -> Iterator[Row]:
-        for number in range(self.count):
-            yield from self.source.rows(epoch * self.count + number)
+        if self.count is None:
+            for number in itertools.count(epoch):
+                yield from self.source.rows(number)
+        else:
+            for number in range(self.count):
+                yield from self.source.rows(epoch * self.count + number)
 
     def get_dataset_size(self) -> int:
+        if self.count is None:
+            raise ValueError("a dataset that repeats without end has no size; give repeat a count.")
         return self.source.get_dataset_size() * self.count
 
 

@@ -34,6 +34,19 @@ class _MapStyle(Dataset):
     def get_dataset_size(self) -> int:
         return self.count
 
+    def part(self, numbers: np.ndarray) -> Dataset:
+        """The rows of these numbers, shuffled anew each pass if this dataset is."""
+        return _Subset(self, numbers)
+
+
+class _Subset(_MapStyle):
+    def __init__(self, source: _MapStyle, numbers: np.ndarray) -> None:
+        super().__init__(source.column_names, len(numbers), source.shuffled)
+        self.source, self.numbers = source, numbers
+
+    def row(self, number: int) -> Row:
+        return self.source.row(int(self.numbers[number]))
+
 
 class NumpySlicesDataset(_MapStyle):
     """Rows that are slices of arrays along their first axis.
@@ -133,12 +146,17 @@ class GeneratorDataset(Dataset):
             )
         self._mapped = _Indexed(source, names, shuffle is not False) if mapped else None
 
+    def part(self, numbers: np.ndarray) -> Dataset:
+        """The rows of these numbers."""
+        return super().part(numbers) if self._mapped is None else self._mapped.part(numbers)
+
     def rows(self, epoch: int) -> Iterator[Row]:
         """Yield the rows of a pass."""
         if self._mapped is not None:
             yield from self._mapped.rows(epoch)
             return
-        for row in self.source() if callable(self.source) else self.source:
+        rows: Any = self.source() if callable(self.source) else self.source
+        for row in rows:
             yield as_columns(row, self.column_names)
 
     def get_dataset_size(self) -> int:

@@ -24,7 +24,9 @@ class HookHandle:
     """Takes one hook off again; taking it off twice is no error."""
 
     def __init__(self, hooks: Hooks, kind: Kind, key: int) -> None:
-        self._hooks, self._kind, self._key = hooks, kind, key
+        self._hooks = hooks
+        self._kind: Kind = kind
+        self._key = key
 
     def remove(self) -> None:
         """Take the hook off."""
