@@ -104,15 +104,14 @@ class RunControl(QObject):
         if self._state.run.state == "training":
             self.pause()
         else:
-            self._link.send(m.Train())
+            self._link.send(m.Train(save=self._state.weights_file))
 
     def resume_training(self) -> None:
         """Go on with the training that was paused, or saved beside the document's weights."""
-        path = self._state.path
-        saved = path.with_suffix(".safetensors") if path else None
+        saved = self._state.weights_file
         waiting = self._state.run.state == "training paused"
-        use = "" if waiting or saved is None or not saved.exists() else str(saved)
-        self._link.send(m.ResumeTraining(path=use))
+        use = "" if waiting or not Path(saved).is_file() else saved
+        self._link.send(m.ResumeTraining(path=use, save=saved))
 
     def overfit(self) -> None:
         """Check that the model can learn one batch by heart."""

@@ -168,6 +168,11 @@ class EditorState(QObject):
         return self.path.parent if self.path else None
 
     @property
+    def weights_file(self) -> str:
+        """Where a training keeps its weights, with its state beside; "" where there is no file."""
+        return str(self.path.with_suffix(".safetensors")) if self.path else ""
+
+    @property
     def dirty(self) -> bool:
         """Whether there are changes that no file has."""
         return self._recovered or not self.undo_stack.isClean()

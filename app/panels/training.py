@@ -88,7 +88,7 @@ class TrainingPanel(QWidget):
     # commands
 
     def _train(self) -> None:
-        self._link.send(m.Train())
+        self._link.send(m.Train(save=self._state.weights_file))
 
     def _pause(self) -> None:
         paused = self._state.run.state == "training paused"
