@@ -43,6 +43,7 @@ def classifier() -> Graph:
     rng = np.random.default_rng(1)
     weight = rng.normal(0, 0.5, (6, 4)).astype(np.float32)
     nodes["dense"].call.weight.set_data(from_numpy(weight))
+    nodes["dense"].call.bias.set_data(from_numpy(weight[:, 0]))
     nodes["data"] = Node("data", "data", lambda: None, outputs=("x", "y"), kind="data")
     wires = {"logits": Source("relu", "out"), "labels": Source("data", "y")}
     nodes["loss"] = Node("loss", "loss", nn.CrossEntropyLoss(), wires, kind="loss")

@@ -11,8 +11,9 @@ from cellwire.engine.run.graph import Edge, Graph, Node, Source
 from cellwire.engine.run.history import StepResult
 from cellwire.engine.run.nonfinite import NotFinite
 from cellwire.engine.run.settings import TrainingData, TrainingError, TrainingSettings
+from cellwire.engine.run.state import write_pair
 from cellwire.engine.run.training import TrainingRun
-from cellwire.engine.tensor import from_numpy
+from cellwire.engine.tensor import Tensor, from_numpy
 
 RNG = np.random.default_rng(5)
 LABELS = RNG.integers(0, 3, 60).astype(np.int32)
@@ -226,3 +227,25 @@ def test_the_end_is_the_end() -> None:
     run_out(run)
     with pytest.raises(TrainingError, match="the training is over"):
         run.step()
+
+
+def test_a_branch_on_a_weight_keeps_the_step_eager_and_says_so() -> None:
+    gate = nn.Dense(8, 8)
+
+    def gated(x: Tensor) -> Tensor:
+        return ops.relu(x) if float(ops.sum(gate.weight)) > 0 else x
+
+    graph = classifier(Node("gated", "gated", gated, {"x": Source("first", "out")}), last="gated")
+    run = TrainingRun(graph, DATA, settings())
+    assert isinstance(run.step(), StepResult)
+    assert run.path == "eager"
+    assert "a branch depends on the value of a weight" in run.reason
+    with pytest.raises(TrainingError, match="the step cannot be compiled: TraceBreak"):
+        TrainingRun(graph, DATA, settings(compile_step=True)).step()
+
+
+def test_a_state_that_is_no_training_is_told(tmp_path: Path) -> None:
+    run = TrainingRun(classifier(), DATA, settings())
+    write_pair(tmp_path / "run", run.weights.arrays(), {}, {})
+    with pytest.raises(TrainingError, match="not one that this version of training has saved"):
+        run.restore(tmp_path / "run")

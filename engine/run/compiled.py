@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiler.graph_op import GraphOp
 from ..compiler.plan import Plan, compile_graph
-from ..compiler.trace import RandomKey, TracedCall, trace
+from ..compiler.trace import RandomKey, TraceBreak, TracedCall, trace
 from ..parameter import Parameter
 from ..random import RandomState
 from ..tensor import Tensor, from_numpy
@@ -62,6 +62,13 @@ def compile_call(
         It cannot be traced: it needs the values of a tensor.
     """
     call = trace(fn, [tensor.aval for tensor in inputs])
+    if call.guards:
+        # The plan would follow the branch taken now, whatever the weights become.
+        raise TraceBreak(
+            "a branch depends on the value of a weight",
+            "keep the decision in tensors (ops.where)",
+            call.guards[0].where,
+        )
     return Compiled(call, compile_graph(call.graph), name)
 
 

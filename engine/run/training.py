@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -318,7 +318,7 @@ class TrainingRun:
             The files are missing, damaged, or of another graph, dataset or settings.
         """
         weights, state, metadata = read_pair(base)
-        counters = msgspec.json.decode(metadata["training"], type=_Counters)
+        counters = _counters(base, metadata)
         self._check(counters)
         moments = self._moments()
         if any(key not in state or state[key].shape != m.shape for key, m in moments.items()):
@@ -356,3 +356,13 @@ class TrainingRun:
         weights = {id(parameter) for parameter in self._trained.values()}
         own = [p for p in self.optimizer.get_parameters() if id(p) not in weights]
         return {f"optimizer.{at}.{p.name}": p for at, p in enumerate(own)}
+
+
+def _counters(base: str | Path, metadata: Mapping[str, str]) -> _Counters:
+    try:
+        return msgspec.json.decode(metadata["training"], type=_Counters)
+    except (KeyError, msgspec.DecodeError) as error:
+        raise TrainingError(
+            f"the state at {base} is not one that this version of training has saved ({error}); "
+            "load the weights alone, or train anew"
+        ) from error
