@@ -389,3 +389,21 @@ def test_gradients_agree_with_torch() -> None:
     assert float(value) == pytest.approx(expected.item(), rel=1e-5)
     for mine, theirs in zip(grads, tensors, strict=True):
         np.testing.assert_allclose(mine.asnumpy(), theirs.grad.numpy(), 1e-4, 1e-6)
+
+
+def test_grad_inside_no_grad_is_refused() -> None:
+    with no_grad(), pytest.raises(RuntimeError, match="inside no_grad"):
+        grad(squares)(x_of(1))
+    assert grad(squares)(x_of(1)).asnumpy() == 2
+
+
+def test_element_writes_in_jit_run_eagerly_and_say_so() -> None:
+    def fn(x: Tensor) -> Tensor:
+        y = x * 2
+        y[0] = 7.0
+        return (y * x).sum()
+
+    compiled = jit(fn)
+    with pytest.warns(match="element of a traced tensor was assigned"):
+        assert float(compiled(x_of(1, 2, 3))) == 33
+    assert grad(compiled)(x_of(1, 2, 3)).asnumpy().tolist() == [7, 8, 12]

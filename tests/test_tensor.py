@@ -167,6 +167,20 @@ def test_operators_and_their_dtypes() -> None:
     assert isinstance(np.ones(2, np.float32) * real, Tensor)
 
 
+def test_comparison_with_what_is_no_number_is_pythons() -> None:
+    tensor = counted(2)
+    assert (tensor == None) is False  # noqa: E711
+    assert (tensor != "text") is True
+    assert tensor not in [None]
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="300 does not fit UInt8"):
+        Tensor(np.uint8([1])) + 300
+    with pytest.raises(ValueError, match="64 bits"):
+        Tensor([1]) + 2**70
+
+
 def test_division_by_zero_is_a_number_not_a_warning() -> None:
     result = Tensor([1.0, 0.0]) / 0
     assert np.isinf(result.asnumpy()[0])

@@ -51,14 +51,25 @@ class Record:
         self.writes.clear()
 
 
+_suspended: list[bool] = []
+
+
+def require_grad_allowed(name: str) -> None:
+    """Raise RuntimeError inside ``no_grad``, where nothing can be derived."""
+    if _suspended:
+        raise RuntimeError(f"{name} was called inside no_grad; call it outside of it.")
+
+
 @contextmanager
 def no_grad() -> Iterator[None]:
     """Run the body outside every active record: its results are constants for gradients."""
     outer = records[:]
     records.clear()
+    _suspended.append(True)
     try:
         yield
     finally:
+        _suspended.pop()
         records[:] = outer
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..parameter import Parameter
 from ..tensor import Tensor
 from .gradgraph import gradients
-from .record import Record, tensors_in
+from .record import Record, require_grad_allowed, tensors_in
 
 Position = int | tuple[int, ...] | None
 
@@ -120,6 +120,7 @@ def _derive(
     has_aux: bool,
     sens: Any,
 ) -> tuple[Any, list[Tensor]]:
+    require_grad_allowed("grad")
     record = Record()
     try:
         with record:

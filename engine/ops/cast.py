@@ -17,8 +17,14 @@ TensorLike = Any
 
 def literal(value: float, dtype: DType) -> Tensor:
     """Return a Python number as a tensor without axes."""
+    if dtype.is_int and not -(2**63) <= value < 2**63:
+        raise ValueError(f"the number {value} does not fit into 64 bits.")
     with np.errstate(all="ignore"):
         array = np.asarray(value).astype(dtype.numpy)
+    if dtype.is_int and array != value:
+        raise ValueError(
+            f"the number {value} does not fit {dtype}; cast the tensor to a wider type first."
+        )
     return traces[-1].literal(array) if traces else wrap(array)
 
 

@@ -543,7 +543,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     dtype = self.dtype
     item = cast_to(as_tensor(value, dtype), dtype)
     if traces:
-        traces[-1].write(self, index_put(self, item, tensors, encoded))
+        _write_traced(self, index_put(self, item, tensors, encoded))
         return
     if records:
         before = self.data.copy()
@@ -558,6 +558,18 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         entry = Entry(OPS["index_put"], inputs, (self,), attrs, origins.current())
         for record in records:
             record.entries.append(entry)
+
+
+def _write_traced(tensor: Tensor, changed: Tensor) -> None:
+    """Let the trace write a tensor from outside; one of its own may have views, so it ends."""
+    from ..compiler.trace import TraceBreak, Traced
+
+    if isinstance(tensor, Traced):
+        raise TraceBreak(
+            "an element of a traced tensor was assigned",
+            "choose between values with ops.select, or assign outside the compiled function",
+        )
+    traces[-1].write(tensor, changed)
 
 
 setattr(Tensor, "__getitem__", getitem)  # noqa: B010 - a type checker knows the declared one

@@ -27,6 +27,17 @@ def _in_place(function: Any) -> Any:
     return operator
 
 
+def _comparison(function: Any) -> Any:
+    """Return a comparison that leaves what is no number to Python, as in ``tensor == None``."""
+
+    def operator(self: Tensor, other: Any) -> Any:
+        if other is None or other.__class__ is str:
+            return NotImplemented
+        return function(self, other)
+
+    return operator
+
+
 _OPERATORS = {
     "add": math.add, "sub": math.sub, "mul": math.mul, "truediv": math.div,
     "floordiv": math.floor_div, "mod": math.mod, "pow": math.pow, "matmul": linalg.matmul,
@@ -81,7 +92,7 @@ def attach() -> None:
         setattr(Tensor, f"__r{name}__", _reversed(function))
         setattr(Tensor, f"__i{name}__", _in_place(function))
     for name, function in _COMPARISONS.items():
-        setattr(Tensor, f"__{name}__", function)
+        setattr(Tensor, f"__{name}__", _comparison(function))
     methods: dict[str, Any] = {
         "__neg__": math.neg,
         "__abs__": math.abs,
