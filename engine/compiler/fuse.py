@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
+from .access import Access, natural_strides, view_access
 from .gemm import gemm_shape, operand
 from .graph import Graph, Node, Value
 from .simplify import all_values
-from .space import NONE, Access, Space, make_space, natural_strides, staged, view_access
+from .space import NONE, Space, make_space, staged
 
 MAX_OPS = 64
 MAX_BUFFERS = 24

@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass
 
 from ...kernels.gemm import BlasGemm, Gemm, Product, blas_address, choose_gemm
+from .access import Access, natural_strides
 from .graph import Node, Value
 from .lower import LoopKernel
-from .space import Access, natural_strides
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ...kernels.loops import (
 )
 from ..ops import registry
 from .graph import Node, Value
+from .pointwise import BUILDER, compute_dtype, neutral, reduction_kind
 from .space import NONE, Space, staged
 
 
@@ -38,42 +39,7 @@ class LoopKernel:
     ints: tuple[int, ...]
 
 
-class Builder(loops.ExprBuilder):
-    """The vocabulary of pointwise lowerings, spelled as functions, on scalar ops of the loop IR."""
-
-    NAMES: ClassVar[dict[str, str]] = {
-        "floor_div": "floordiv",
-        "logical_and": "and",
-        "logical_or": "or",
-        "logical_not": "not",
-    }
-
-    def call(self, name: str, *args: Any) -> Expr:
-        """Apply the op of that name."""
-        return getattr(self, name)(*args)
-
-    def __getattr__(self, name: str) -> Any:
-        return super().__getattr__(self.NAMES.get(name, name))
-
-    def const(self, value: Any, dtype: Any) -> loops.Const:
-        """Build a constant; ``dtype`` may be an expression, whose dtype is taken, or a DType."""
-        if isinstance(dtype, Expr):
-            dtype = dtype.dtype
-        return super().const(value, getattr(dtype, "numpy", dtype))
-
-    def cast(self, x: Expr, dtype: Any) -> Expr:
-        """Convert to another dtype."""
-        return super().cast(x, getattr(dtype, "numpy", dtype))
-
-
-BUILDER = Builder()
-IDENTITY = {"sum": 0, "prod": 1}
-
-
-def compute_dtype(value: Value) -> np.dtype[Any]:
-    """Return the dtype in which a value is computed: half precision is widened."""
-    dtype = value.aval.dtype.numpy
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
+COMBINE = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 
 @dataclass(slots=True)
@@ -320,7 +286,7 @@ class _Lowering:
                 if output in deeper
                 else self._get(inner, source)
             )
-            accumulators.append(Accumulator(name, _kind(node), compute_dtype(output)))
+            accumulators.append(Accumulator(name, reduction_kind(node), compute_dtype(output)))
             inner.body.append(Reduce(name, value))
             names[output] = name
         place.body.append(
@@ -394,7 +360,7 @@ class _Lowering:
             output = node.outputs[0]
             value = self._get(inner, node.inputs[0] if deepest else output)
             name = self._fresh("r")
-            accumulators.append(Accumulator(name, _kind(node), compute_dtype(output)))
+            accumulators.append(Accumulator(name, reduction_kind(node), compute_dtype(output)))
             inner.body.append(Reduce(name, value))
             place.bound[output] = Var(name, compute_dtype(output))
         place.body.append(
@@ -421,8 +387,8 @@ class _Lowering:
             name = self._fresh("row")
             self.scratch[sink] = Scratch(name, compute_dtype(sink), self.space.row_size)
         top = _Place({})
-        neutral = _neutral(_kind(self.producer[sink]), compute_dtype(sink))
-        self._columns(top, lambda place: [self._sink_store(place, sink, neutral)])
+        start = neutral(reduction_kind(self.producer[sink]), compute_dtype(sink))
+        self._columns(top, lambda place: [self._sink_store(place, sink, start)])
         return top.body
 
     def _columns(self, place: _Place, make: Any, depth: int = 0) -> None:
@@ -442,7 +408,9 @@ class _Lowering:
         sink = node.outputs[0]
         old = self._load(sink, place.variables)
         value = self._get(place, node.inputs[0])
-        operator = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}[_kind(node)]
+        operator = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}[
+            reduction_kind(node)
+        ]
         place.body.append(self._sink_store(place, sink, loops.call(operator, old, value)))
 
     def _tail(self, place: _Place) -> None:
@@ -468,21 +436,3 @@ class _Lowering:
             self._compute(place, node)
             self._store(place, node.outputs[0], self._get(place, node.outputs[0]))
         return []
-
-
-def _kind(node: Node) -> str:
-    lowering = node.op.lowering
-    assert isinstance(lowering, registry.Reduce)
-    return lowering.kind
-
-
-def _neutral(kind: str, dtype: np.dtype[Any]) -> loops.Const:
-    """Return the value that a reduction starts from."""
-    if kind in IDENTITY:
-        return loops.const(IDENTITY[kind], dtype)
-    if dtype.kind == "f":
-        return loops.const(-np.inf if kind == "max" else np.inf, dtype)
-    if dtype.kind == "b":
-        return loops.const(kind == "min", dtype)
-    limits = np.iinfo(dtype)
-    return loops.const(limits.min if kind == "max" else limits.max, dtype)

@@ -1,0 +1,344 @@
+"""Planning: groups become kernels, values get memory, and native steps are bound into runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...kernels.native import Kernel
+from ...kernels.runtime import Program, Slot, Step, build_entry
+from .debug import show
+from .fuse import Fuser, Fusion, Group
+from .gemm import lower_gemm
+from .graph import Value
+from .lower import lower_epilogue, lower_space
+from .memory import Lifetime, place
+from .report import HostStep, KernelReport, Report
+from .runs import HostCall, NativeRun, Plan, Reader, Tap
+
+DIRECT_SLOTS = 256
+"""Plans with more arrays than this pass only those that a run needs."""
+
+
+@dataclass(slots=True)
+class NativeStep:
+    """One kernel call of a plan: the kernel, its buffers in order, its runtime sizes."""
+
+    kernel: Kernel
+    buffers: tuple[Value | int, ...]
+    ints: tuple[int, ...]
+    writes: tuple[Value, ...]
+    group: Group
+
+
+class Planner:
+    """Turns groups into a plan: lowers kernels, assigns memory, binds addresses."""
+
+    def __init__(
+        self,
+        fusion: Fusion,
+        fuser: Fuser,
+        results: int,
+        tapped: dict[Value, Value],
+        writes: dict[int, int],
+    ) -> None:
+        self.fusion = fusion
+        self.fuser = fuser
+        self.graph = fusion.graph
+        self.result_count = results
+        self.tapped = tapped
+        self.writes = writes
+        self.slot: dict[Value, int] = {}
+        self.made: list[Value] = []
+        self.kernels: dict[str, Kernel] = {}
+        self.arena: dict[Value, int] = {}
+        self.report = Report()
+        self.in_place: dict[int, int] = {}
+        self.alone = False
+
+    def build(self) -> Plan:
+        """Return the plan."""
+        steps = [self._lower(group) for group in self.fusion.groups]
+        self._assign_slots(steps)
+        arena = self._assign_arena(steps)
+        self._find_in_place(steps)
+        parts, ends = self._parts(steps, arena)
+        constants = list(self.graph.constants.values())
+        self._fill_report(steps)
+        self.report.native_runs = sum(isinstance(p, NativeRun) for p in parts)
+        outputs = [self._reader(v) for v in self.graph.outputs]
+        shared = [np.ascontiguousarray(a).reshape(a.shape) for a in constants]
+        first_made = len(self.graph.inputs) + len(shared)
+        return Plan(
+            self.graph,
+            self.report,
+            parts,
+            tuple(_spec(v) for v in self.graph.inputs),
+            tuple(_spec(v) for v in self.made),
+            shared,
+            tuple(outputs[: self.result_count]),
+            self._copied(outputs[: self.result_count], first_made),
+            tuple(
+                Tap(original, self._ready(value, ends), self._reader(value))
+                for original, value in self.tapped.items()
+            ),
+            self.in_place,
+            parts[0].bound if self.alone and len(parts) == 1 else None,  # pyright: ignore[reportAttributeAccessIssue]
+        )
+
+    # -- steps -------------------------------------------------------------------------------
+
+    def _lower(self, group: Group) -> NativeStep | Group:
+        if group.kind == "loop" and group.space is not None:
+            stored = self.fuser.stored(group.space)
+            lowered = lower_space(group.space, stored)
+            kernel: Kernel = lowered.function
+            show("loops", kernel)
+            step = NativeStep(kernel, lowered.buffers, lowered.ints, tuple(stored), group)
+        elif group.kind == "gemm":
+            step = self._lower_gemm(group)
+            if step is None:
+                group.kind = "host"
+                group.reason = f"no native {group.nodes[0].op.name} for these shapes and dtypes"
+                return group
+        else:
+            return group
+        self.kernels.setdefault(step.kernel.name, step.kernel)
+        return step
+
+    def _lower_gemm(self, group: Group) -> NativeStep | None:
+        product = group.nodes[0].outputs[0]
+        epilogue, stored = None, [product]
+        if group.space is not None:
+            stored = self.fuser.stored(group.space)
+            over = len(stored) == 1 and stored[0].aval == product.aval
+            over = over and not self._updates_what_it_reads(group, stored[0])
+            epilogue = lower_epilogue(group.space, stored, product, over=over)
+            show("loops", epilogue.function)
+        made = lower_gemm(group.nodes[0], self.fusion.accesses, epilogue)
+        if made is None:
+            return None
+        return NativeStep(made.kernel, made.buffers, made.ints, tuple(stored), group)
+
+    def _updates_what_it_reads(self, group: Group, value: Value) -> bool:
+        """Return whether ``value`` may go over an input that the group's epilogue still reads."""
+        assert group.space is not None
+        bases = {access.base for access in group.space.leaves.values()}
+        return any(
+            self.graph.outputs[output] is value and self.graph.inputs[target] in bases
+            for output, target in self.writes.items()
+        )
+
+    def _assign_slots(self, steps: Sequence[NativeStep | Group]) -> None:
+        """Give a place in the call's list to inputs, constants, outputs and what NumPy touches."""
+        for value in (*self.graph.inputs, *self.graph.constants):
+            self.slot[value] = len(self.slot)
+        visible = {self._base(v) for v in self.graph.outputs}
+        for step in steps:
+            if isinstance(step, Group):
+                for node in step.nodes:
+                    visible.update(self._base(v) for v in node.inputs)
+                    visible.update(node.outputs)
+        for step in steps:
+            for value in _written(step):
+                if value in visible and value not in self.slot:
+                    self.slot[value] = len(self.slot)
+                    self.made.append(value)
+
+    def _base(self, value: Value) -> Value:
+        access = self.fusion.accesses.get(value)
+        return value if access is None else access.base
+
+    def _assign_arena(self, steps: Sequence[NativeStep | Group]) -> np.ndarray:
+        first: dict[Value, int] = {}
+        last: dict[Value, int] = {}
+        for position, step in enumerate(steps):
+            if isinstance(step, Group):
+                continue
+            for value in step.buffers:
+                if isinstance(value, Value) and value not in self.slot:
+                    first.setdefault(value, position)
+                    last[value] = position
+        values = list(first)
+        blocks = [Lifetime(_bytes(v), first[v], last[v]) for v in values]
+        offsets, total = place(blocks)
+        self.report.arena_bytes = total
+        arena = np.empty(total + 64, np.uint8)
+        start = -arena.__array_interface__["data"][0] % 64
+        self.arena = {v: start + offset for v, offset in zip(values, offsets, strict=True)}
+        return arena
+
+    def _find_in_place(self, steps: Sequence[NativeStep | Group]) -> None:
+        """Let outputs overwrite inputs where nothing reads the old value afterwards."""
+        for output, target in self.writes.items():
+            value, source = self.graph.outputs[output], self.graph.inputs[target]
+            if value not in self.made or self.graph.outputs.count(value) > 1:
+                continue
+            maker = next(i for i, s in enumerate(steps) if value in _written(s))
+            readers = [i for i, s in enumerate(steps) if source in self._read(s)]
+            step = steps[maker]
+            if isinstance(step, Group) or step.group.space is None or step.group.space.inner:
+                continue
+            if any(r > maker for r in readers) or self._base_is_output(source):
+                continue
+            if maker in readers and not self._elementwise(step, value, source):
+                continue
+            if step.group.kind == "gemm" and self._contracts(step.group, source):
+                continue
+            self.in_place[self.made.index(value)] = target
+
+    def _base_is_output(self, source: Value) -> bool:
+        return any(self._base(v) is source for v in self.graph.outputs)
+
+    def _read(self, step: NativeStep | Group) -> set[Value]:
+        if isinstance(step, NativeStep):
+            return {v for v in step.buffers if isinstance(v, Value)} - set(step.writes)
+        return {self._base(v) for node in step.nodes for v in node.inputs}
+
+    def _contracts(self, group: Group, source: Value) -> bool:
+        return any(self._base(v) is source for v in group.nodes[0].inputs)
+
+    @staticmethod
+    def _elementwise(step: NativeStep, value: Value, source: Value) -> bool:
+        """Return whether the kernel reads ``source`` only where it writes ``value``."""
+        space = step.group.space
+        assert space is not None
+        uses = [v for v, access in space.leaves.items() if access.base is source]
+        return uses == [source] and space.axes[source] == space.axes[value]
+
+    # -- parts -------------------------------------------------------------------------------
+
+    def _parts(
+        self, steps: Sequence[NativeStep | Group], arena: np.ndarray
+    ) -> tuple[list[NativeRun | HostCall], list[int]]:
+        """Gather native steps into runs, broken at host steps and after tapped values."""
+        parts: list[NativeRun | HostCall] = []
+        ends: list[int] = []
+        hosts = any(isinstance(step, Group) for step in steps)
+        self.alone = not hosts and not self.tapped and len(self.slot) <= DIRECT_SLOTS
+        run: list[NativeStep] = []
+        stops = {self._base(v) for v in self.tapped.values()}
+
+        def close() -> None:
+            if run:
+                parts.append(self._bind(run, arena))
+                run.clear()
+
+        for step in steps:
+            if isinstance(step, Group):
+                close()
+                for node in step.nodes:
+                    reads = tuple(self._reader(v) for v in node.inputs)
+                    results = tuple(self.slot[v] for v in node.outputs)
+                    parts.append(HostCall(node, reads, results))
+                ends.append(len(parts) - 1)
+                continue
+            run.append(step)
+            ends.append(len(parts))
+            if stops.intersection(step.writes):
+                close()
+        close()
+        self.steps = steps
+        return parts, ends
+
+    def _bind(self, run: Sequence[NativeStep], arena: np.ndarray) -> NativeRun:
+        # A plan of one run passes its arrays as they stand; no call has to pick them out.
+        slots: list[int] = list(range(len(self.slot))) if self.alone else []
+        fixed: list[np.ndarray | int] = []
+        places: dict[Value | int, Slot] = {}
+        program: list[Step] = []
+        ints: dict[str, int] = {}
+        start = arena.__array_interface__["data"][0]
+        for step in run:
+            for value in step.buffers:
+                if value in places:
+                    continue
+                if isinstance(value, int):
+                    places[value] = Slot("fixed", len(fixed))
+                    fixed.append(value)
+                elif value in self.slot:
+                    position = self.slot[value] if self.alone else len(slots)
+                    places[value] = Slot("array", position)
+                    if not self.alone:
+                        slots.append(self.slot[value])
+                else:
+                    places[value] = Slot("fixed", len(fixed))
+                    fixed.append(start + self.arena[value])
+            names = [f"n{len(ints) + i}" for i in range(len(step.ints))]
+            ints.update(zip(names, step.ints, strict=True))
+            buffers = tuple(places[v] for v in step.buffers)
+            program.append(Step(step.kernel.name, buffers, tuple(names)))
+        fixed.append(arena)
+        kernels = {step.kernel.name: step.kernel for step in run}
+        entry = build_entry(
+            Program("plan", len(slots), len(fixed), tuple(ints), tuple(program)),
+            list(kernels.values()),
+        )
+        self.report.compiled |= entry.library.compiled
+        return NativeRun(entry.bind(fixed, ints), tuple(slots))
+
+    def _reader(self, value: Value) -> Reader:
+        shape, _ = _spec(value)
+        access = self.fusion.accesses.get(value)
+        if access is None:
+            return Reader(self.slot[value], shape)
+        return Reader(self.slot[access.base], shape, access.strides, access.offset)
+
+    def _ready(self, value: Value, ends: Sequence[int]) -> int:
+        base = self._base(value)
+        for step, end in zip(self.steps, ends, strict=True):
+            if base in _written(step):
+                return end
+        return -1
+
+    def _copied(self, outputs: Sequence[Reader], first_made: int) -> frozenset[int]:
+        """Return the outputs that must be copied: constants, and memory returned already."""
+        copied: set[int] = set()
+        seen: set[int] = set()
+        inputs = len(self.graph.inputs)
+        for position, read in enumerate(outputs):
+            constant = inputs <= read.slot < first_made
+            view_of_input = read.slot < inputs and read.strides is not None
+            if constant or view_of_input or (read.slot in seen and read.slot >= first_made):
+                copied.add(position)
+            seen.add(read.slot)
+        return frozenset(copied)
+
+    # -- report ------------------------------------------------------------------------------
+
+    def _fill_report(self, steps: Sequence[NativeStep | Group]) -> None:
+        kernels: dict[str, KernelReport] = {}
+        hosts: list[HostStep] = []
+        for step in steps:
+            if isinstance(step, Group):
+                hosts += [HostStep(n.op.name, step.reason, n.origin) for n in step.nodes]
+                continue
+            nodes = step.group.nodes
+            known = kernels.get(step.kernel.name)
+            origins = tuple(dict.fromkeys(n.origin for n in nodes if n.origin is not None))
+            kernels[step.kernel.name] = KernelReport(
+                step.kernel.name,
+                step.group.kind,
+                tuple(n.op.name for n in nodes),
+                origins if known is None else tuple(dict.fromkeys((*known.origins, *origins))),
+                1 if known is None else known.calls + 1,
+            )
+        self.report.kernels = tuple(kernels.values())
+        self.report.host_steps = tuple(hosts)
+        texts = [kernel.text for kernel in self.kernels.values()]
+        self.report.text = lambda: "\n".join(texts)
+
+
+def _written(step: NativeStep | Group) -> tuple[Value, ...]:
+    return step.writes if isinstance(step, NativeStep) else tuple(step.outputs)
+
+
+def _spec(value: Value) -> tuple[tuple[int, ...], np.dtype]:
+    return value.sizes, value.aval.dtype.numpy
+
+
+def _bytes(value: Value) -> int:
+    shape, dtype = _spec(value)
+    return int(np.prod(shape, dtype=np.int64)) * dtype.itemsize

@@ -1,0 +1,293 @@
+"""Watching a trace: the byte code of every function entered is walked for what it reads.
+
+Each chain of names that starts at a global, a closure or an argument is evaluated and noted.
+What acts outside the graph, or gives another value at every call, is a reason not to compile.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..tensor import Tensor
+from .chains import MISSING, Chain, Step
+from .guards import MUTATORS, Reads, is_cell
+from .trace import PACKAGE, TraceBreak
+
+UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
+EFFECTS: frozenset[object] = frozenset((print, input, open, next, exec, eval, setattr, delattr))
+STDLIB = sysconfig.get_paths()["stdlib"]
+LIBRARIES = tuple(
+    f"{sysconfig.get_paths()['purelib']}/{name}/" for name in ("numpy", "scipy", "llvmlite")
+)
+OWN_FILES = ("nn/cell.py", "nn/hooks.py")
+"""What runs a Cell: its reads are guarded by ``add_cell``, its own state is no part of a graph."""
+PACKAGE_NAME = __name__.partition(".")[0]
+
+
+@contextmanager
+def watching(reads: Reads) -> Iterator[None]:
+    """Collect what every Python function entered in the body reads from outside."""
+    seen: set[tuple[int, ...]] = set()
+    walked: dict[int, list[tuple[str, str]]] = {}
+    user: dict[types.CodeType, bool] = {}
+
+    def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        known = user.get(code)
+        if known is None:
+            known = user[code] = is_user_code(code)
+        if event == "call":
+            if known:
+                walked[id(frame)] = walk_frame(frame, reads, seen)
+            elif code.co_name == "eager_call" and code.co_filename.endswith("nn/cell.py"):
+                reads.add_cell(frame.f_locals["self"])
+        elif not known:
+            return
+        elif event == "c_call":
+            check_builtin(frame, arg, reads)
+        elif event == "return":
+            check_locals(frame, walked.pop(id(frame), []), reads)
+
+    outer = sys.getprofile()
+    sys.setprofile(on_event)
+    try:
+        yield
+    finally:
+        if callable(outer) or outer is None:
+            sys.setprofile(outer)
+        else:  # cProfile's object, which hooks itself in
+            sys.setprofile(None)
+            outer.enable()
+    reads.finish()
+
+
+def is_user_code(code: types.CodeType) -> bool:
+    """Return whether a function's code is walked: the user's, and the Cells' own ``construct``."""
+    path = code.co_filename
+    if path.startswith(PACKAGE):
+        if path.startswith(f"{PACKAGE}/tests/"):
+            return True
+        return f"{PACKAGE}/engine/nn/" in path and not path.endswith(OWN_FILES)
+    # PySide6 puts its own function, of a file of that name, in the place of __import__.
+    if path.startswith((*LIBRARIES, "<frozen", "shibokensupport")):
+        return False
+    return "site-packages" in path or not path.startswith(STDLIB)
+
+
+def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
+    """Refuse a built-in function that acts outside the graph."""
+    where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    if function in EFFECTS:
+        raise TraceBreak(
+            f"{function.__name__}() acts outside the graph",
+            "do it outside the compiled function",
+            where,
+        )
+    owner = getattr(function, "__self__", None)
+    methods = MUTATORS.get(type(owner))
+    if methods and function.__name__ in methods and id(owner) in reads.containers:
+        raise TraceBreak(
+            f"{function.__name__}() changes a {type(owner).__name__} outside the graph",
+            "return the value instead",
+            where,
+        )
+
+
+def check_locals(
+    frame: types.FrameType, reads_of_locals: list[tuple[str, str]], reads: Reads
+) -> None:
+    """Look at attributes read from variables that hold no named chain, as in loops."""
+    for local, attribute in reads_of_locals:
+        value = frame.f_locals.get(local)
+        if is_cell(value):
+            reads.add_cell(value)
+            reads.loose.add(attribute)
+        elif not _is_plain(value) and not callable(getattr(type(value), attribute, None)):
+            raise TraceBreak(
+                f"{local}.{attribute} is read from a {type(value).__name__} that no name leads to",
+                "read it through a global, a closure or an attribute of the Cell",
+                f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
+            )
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value's attributes are fixed by what it is or made by the trace."""
+    module = type(value).__module__
+    return isinstance(value, Tensor | types.ModuleType | type) or module.partition(".")[0] in (
+        "builtins", "numpy", "functools", "types", PACKAGE_NAME,
+    )  # fmt: skip
+
+
+def walk_frame(
+    frame: types.FrameType, reads: Reads, seen: set[tuple[int, ...]]
+) -> list[tuple[str, str]]:
+    """Guard the outside reads of the function that ``frame`` has just entered.
+
+    Returns the variables whose attributes are read but whose value is not known yet.
+    """
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    arguments = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
+    key = (id(code), *(id(value) for value in arguments.values()))
+    if key in seen:
+        return []
+    seen.add(key)
+    return Walker(frame, arguments, reads).run()
+
+
+class Walker:
+    """Finds the chains in one function's byte code."""
+
+    def __init__(self, frame: types.FrameType, arguments: Mapping[str, Any], reads: Reads) -> None:
+        self.code = frame.f_code
+        self.globals = frame.f_globals
+        self.arguments = arguments
+        self.reads = reads
+        for value in arguments.values():
+            reads.functions.learn(value)
+        self.cells = self._cells(frame)
+        self.line = self.code.co_firstlineno
+        self.aliases: dict[str, Chain] = {}
+        self.unknown: list[tuple[str, str]] = []
+        self.own = self.code.co_filename.startswith(f"{PACKAGE}/engine/")
+        instructions = list(dis.get_instructions(self.code))
+        self.instructions = [i for i in instructions if i.opname not in QUIET]
+        stores = [i.argval for i in self.instructions if i.opname == "STORE_FAST"]
+        self.single = {name for name in stores if stores.count(name) == 1}
+        self.stored = set(stores)
+
+    def _cells(self, frame: types.FrameType) -> dict[str, object]:
+        """Return the closure's cells by name; the frame itself shows only their contents."""
+        if not self.code.co_freevars:
+            return {}
+        function = self.reads.functions.running(frame)
+        if function is None:
+            return {}
+        return dict(zip(self.code.co_freevars, function.__closure__ or (), strict=True))
+
+    def run(self) -> list[tuple[str, str]]:
+        """Walk all instructions; return the attributes read from variables not known yet."""
+        chain: Chain | None = None
+        constant: Any = MISSING
+        previous: dis.Instruction | None = None
+        for instruction in self.instructions:
+            self._loose(previous, instruction, chain)
+            previous = instruction
+            if instruction.starts_line is not None:
+                self.line = instruction.starts_line
+            name = instruction.opname
+            if name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
+                chain = self._extend(chain, ("attr", instruction.argval))
+                continue
+            if name == "LOAD_CONST" and chain is not None and constant is MISSING:
+                constant = instruction.argval
+                continue
+            if name == "BINARY_SUBSCR" and chain is not None and constant is not MISSING:
+                chain, constant = self._extend(chain, ("item", constant)), MISSING
+                continue
+            if name == "STORE_FAST" and chain is not None and constant is MISSING:
+                self._alias(instruction.argval, chain)
+            self._effects(instruction, chain)
+            chain, constant = self._start(instruction), MISSING
+            if chain is not None:
+                self._note(chain)
+        return self.unknown
+
+    def _alias(self, local: str, chain: Chain) -> None:
+        if local in self.single and local not in self.arguments:
+            self.aliases[local] = chain
+
+    def _loose(
+        self, previous: dis.Instruction | None, instruction: dis.Instruction, chain: Chain | None
+    ) -> None:
+        if previous is None or chain is not None or previous.opname != "LOAD_FAST":
+            return
+        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            self.unknown.append((previous.argval, instruction.argval))
+
+    def _where(self) -> str:
+        return f"{self.code.co_filename}:{self.line}"
+
+    def _start(self, instruction: dis.Instruction) -> Chain | None:
+        name, value = instruction.opname, instruction.argval
+        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+            return Chain(self.globals, "global", value)
+        if name in ("LOAD_DEREF", "LOAD_CLASSDEREF") and value in self.cells:
+            return Chain(self.cells[value], "closure", value)
+        if name == "LOAD_FAST":
+            if value in self.aliases:
+                return self.aliases[value]
+            if value in self.arguments and value not in self.stored:
+                return Chain(self.arguments[value], "object", value)
+        return None
+
+    def _extend(self, chain: Chain, step: Step) -> Chain | None:
+        value = chain.value()
+        if value is MISSING or isinstance(value, Tensor):
+            return None
+        if step[0] == "attr":
+            self._check_step(chain, value, str(step[1]))
+            if isinstance(getattr(type(value), str(step[1]), None), property):
+                return None
+        longer = Chain(chain.root, chain.kind, chain.name, (*chain.path, step))
+        self._note(longer)
+        return longer
+
+    def _check_step(self, chain: Chain, value: Any, name: str) -> None:
+        module = value.__name__ if isinstance(value, types.ModuleType) else ""
+        if module in UNSTABLE_MODULES or f"{module}.{name}" in UNSTABLE_MODULES:
+            raise TraceBreak(
+                f"{chain}.{name} gives another value at every call, a graph would keep the first",
+                "use Cellwire's random ops, or pass the value as a tensor",
+                self._where(),
+            )
+
+    def _note(self, chain: Chain) -> None:
+        value = chain.value()
+        if value is MISSING or _is_builtin_method(value):
+            return
+        self.reads.functions.learn(value)
+        if chain.kind == "object" and not chain.path:
+            return
+        if chain.kind == "global" and (self.own or chain.name not in self.globals):
+            return
+        ours = str(getattr(value, "__module__", "")).startswith(PACKAGE_NAME)
+        if ours and callable(value) and not is_cell(value):
+            return
+        self.reads.add(chain, value)
+
+    def _effects(self, instruction: dis.Instruction, chain: Chain | None) -> None:
+        name = instruction.opname
+        if name == "STORE_GLOBAL" or (
+            name == "STORE_DEREF" and instruction.argval in self.code.co_freevars
+        ):
+            raise TraceBreak(
+                f"{instruction.argval!r} outside the function is assigned",
+                "return the value instead",
+                self._where(),
+            )
+        writes_attribute = name == "STORE_ATTR" and self.code.co_name != "__init__"
+        if writes_attribute and chain is not None:
+            raise TraceBreak(
+                f"the attribute {instruction.argval!r} of an object outside is assigned",
+                "keep state in a Parameter and use set_data or ops.assign",
+                self._where(),
+            )
+
+
+QUIET = {
+    "RESUME", "CACHE", "PRECALL", "PUSH_NULL", "NOP", "COPY_FREE_VARS", "MAKE_CELL",
+    "EXTENDED_ARG", "KW_NAMES",
+}  # fmt: skip
+
+
+def _is_builtin_method(value: Any) -> bool:
+    """Return whether ``value`` is a method of a built-in object, made anew at every read."""
+    owner = getattr(value, "__self__", None)
+    return isinstance(value, types.BuiltinMethodType) and not isinstance(owner, types.ModuleType)
