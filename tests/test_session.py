@@ -537,3 +537,29 @@ def test_an_edit_of_the_data_runs_everything_again(talk: Talk) -> None:
     talk.change(c.SetParameters(talk.id("digits"), {"split_seed": 5}))
     assert talk.all(m.StateChanged)[-1].state == "ready"
     assert isinstance(talk.ask(m.Continue()), m.CommandFailed)
+
+
+def test_a_training_that_cannot_be_saved_pauses_and_keeps_what_it_has(tmp_path: Path) -> None:
+    talk = Talk(small_net())
+    (tmp_path / "file").write_text("in the way of a folder")
+    talk.ask(m.Train(save=str(tmp_path / "file" / "x.safetensors")))
+    paused = talk.only(m.TrainingPaused)
+    assert (paused.reason, paused.step) == ("error", 12)
+    assert "cannot be written" in paused.message
+    talk.ask(m.ResumeTraining(save=str(tmp_path / "x.safetensors")))
+    assert talk.only(m.TrainingFinished).step == 24
+    assert (tmp_path / "x.state.safetensors").exists()
+
+
+def test_an_error_of_the_session_itself_is_told_and_ends_the_work(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr("cellwire.app.session.running.Running.slice", broken)
+    talk.ask(m.Run(), work=False)
+    assert not talk.session.work()
+    failed = talk.only(m.CommandFailed)
+    assert (failed.request, failed.message) == (0, "RuntimeError: out of order")
+    assert "out of order" in failed.traceback

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from ...engine.run.breakpoints import Breakpoint, ConditionError, Direction, parse_condition
+from ...engine.run.breakpoints import Breakpoint, Direction
+from ...engine.run.conditions import ConditionError, parse_condition
 from ...engine.run.graph import Edge, GraphError
 from ...engine.run.inspect import Table as Page
 from ..session.messages import (

@@ -74,6 +74,10 @@ class Driver:
         loaded = self.ask(LoadDocument(text, str(path.resolve())), code=Exit.USAGE)
         if not isinstance(loaded, DocumentLoaded):
             raise TypeError(f"{type(loaded).__name__} is no answer to LoadDocument")
+        if runnable and not loaded.nodes:
+            raise CliError(
+                f"{path} has no nodes.", "Draw a model first: cellwire open", code=Exit.USAGE
+            )
         errors = [problem for problem in loaded.problems if problem.severity == "error"]
         if runnable and errors:
             first, *others = errors
@@ -136,7 +140,7 @@ class Driver:
             more = True
             while more or self._events:
                 while self._events:
-                    yield self._events.popleft()
+                    yield self._checked(self._events.popleft(), Exit.FAILED)
                 if self._interrupts and interrupt is not None:
                     self.session.handle(interrupt)
                     interrupt = None

@@ -37,7 +37,7 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
         driver.open(options.file)
         if options.weights is not None:
             driver.ask(LoadWeights(str(options.weights.resolve())), code=Exit.USAGE)
-        answer = driver.ask(Export(str(target.resolve())))
+        answer = driver.ask(Export(str(target.resolve())), code=Exit.USAGE)
         if isinstance(answer, Exported):
             output.record("exported", files=answer.files)
             for file in answer.files:

@@ -82,6 +82,10 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
         if options.overfit_one_batch:
             return _overfit(driver, output)
         weights = (options.out or options.file.with_suffix(".safetensors")).resolve()
+        if not weights.parent.is_dir():
+            raise CliError(
+                f"There is no folder {weights.parent}.", "Make it first.", code=Exit.USAGE
+            )
         limits = {"steps": options.steps, "seconds": options.seconds, "save": str(weights)}
         command = ResumeTraining(str(weights), **limits) if options.resume else Train(**limits)
         with _Watch(output) as watch:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from ...engine.run.breakpoints import Breakpoints
 from ...engine.run.events import Failed
 from ...engine.run.events import Paused as StoodStill
@@ -241,7 +243,7 @@ class Fitting:
             self._emit(m.UpdateRatios(ratios, result.step))
         if result.epoch_end is not None:
             self._end_epoch(run, result.epoch_end)
-        if run.finished or self._stretch.over():
+        if self.moving and (run.finished or self._stretch.over()):
             self._finish(run, stopped=not run.finished)
 
     def _tell_progress(self) -> None:
@@ -283,8 +285,9 @@ class Fitting:
 
     def _finish(self, run: TrainingRun, *, stopped: bool) -> None:
         self._tell_progress()
+        if not self._save(run):
+            return
         self.moving = False
-        self._save(run)
         held = run.evaluate()
         losses = run.history.losses
         self._emit(
@@ -300,9 +303,19 @@ class Fitting:
         )
         self._say("ready")
 
-    def _save(self, run: TrainingRun) -> None:
-        if self._stretch.limits.save and run.done:
-            run.save(base_of(self._stretch.limits.save))
+    def _save(self, run: TrainingRun) -> bool:
+        """Write what the training has come to; where that fails it pauses, with all it has."""
+        path = self._stretch.limits.save
+        if not path or not run.done:
+            return True
+        try:
+            run.save(base_of(path))
+        except (OSError, SafetensorError) as error:
+            message = f"{path} cannot be written: {error}"
+            fix = "Make room or choose another place, then resume."
+            self._rest(m.TrainingPaused("error", run.done, None, message, fix))
+            return False
+        return True
 
 
 def training_data(graph: Graph) -> TrainingData:

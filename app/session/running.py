@@ -325,11 +325,15 @@ def update_ratios(execution: Execution, rate: float) -> dict[str, float]:
             continue
         gradients = execution.parameter_gradients(node.id)
         for name, parameter in cell.parameters_and_names():
-            size = float(np.linalg.norm(parameter.data))
+            size = _norm(parameter.data)
             if name in gradients and size > 0:
-                ratio = rate * float(np.linalg.norm(gradients[name])) / size
+                ratio = rate * _norm(gradients[name]) / size
                 found[node.id] = max(found.get(node.id, 0.0), ratio)
     return found
+
+
+def _norm(array: np.ndarray) -> float:
+    return float(np.sqrt(np.square(array, dtype=np.float64).sum()))
 
 
 def pause(event: Paused) -> m.Paused:

@@ -96,12 +96,26 @@ class Session:
         try:
             answer = self._carry_out(command)
         except Exception as error:
-            self._emit(_failure(command, error))
+            self._emit(failure_of(type(command).__name__, command.request, error))
         else:
             self._emit(answer or m.CommandDone(command.request, type(command).__name__))
 
     def work(self) -> bool:
-        """Do one slice of the work at hand: a node, or a training step. True if more is to do."""
+        """Do one slice of the work at hand: a node, or a training step. True if more is to do.
+
+        An error that no node or step is to blame for ends the work, and is told as the failure
+        of a command without number.
+        """
+        try:
+            return self._slice()
+        except Exception as error:
+            self._overfit = None
+            self._fitting.forget()
+            self._emit(failure_of("work", 0, error))
+            self._running.stop()
+            return False
+
+    def _slice(self) -> bool:
         if self._overfit is not None:
             if not self._overfit.slice():
                 self._overfit = None
@@ -324,14 +338,14 @@ class Session:
         return inspect(command, array, history)
 
 
-def _failure(command: m.AnyCommand, error: Exception) -> m.CommandFailed:
+def failure_of(command: str, request: int, error: Exception) -> m.CommandFailed:
     """The answer to a command that raised; a traceback only where the error was not foreseen."""
     foreseen = isinstance(error, ValueError)
     message = str(error) or type(error).__name__
     nodes = getattr(error, "nodes", ())
     return m.CommandFailed(
-        command.request,
-        type(command).__name__,
+        request,
+        command,
         message if foreseen else f"{type(error).__name__}: {message}",
         getattr(error, "fix", ""),
         getattr(error, "node", None) or (nodes[0] if nodes else None),

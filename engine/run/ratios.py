@@ -19,8 +19,9 @@ def changes(
     """Norm of each parameter's change over the norm that it had; zero for one that was zero."""
     ratios: dict[str, float] = {}
     for key, old in before.items():
-        size = float(np.linalg.norm(old))
-        change = float(np.linalg.norm(parameters[key].data - old))
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = float(np.linalg.norm(old))
+            change = float(np.linalg.norm(parameters[key].data - old))
         ratios[key] = change / size if size > 0 else 0.0
     return ratios
 
