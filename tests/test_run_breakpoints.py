@@ -2,14 +2,8 @@
 
 import numpy as np
 import pytest
-from cellwire.engine.run.breakpoints import (
-    Arrival,
-    Breakpoint,
-    Breakpoints,
-    ConditionError,
-    holds,
-    parse_condition,
-)
+from cellwire.engine.run.breakpoints import Breakpoint, Breakpoints
+from cellwire.engine.run.conditions import Arrival, ConditionError, holds, parse_condition
 from cellwire.engine.run.graph import Edge
 from cellwire.engine.run.inspect import statistics
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, QPointF, QRectF
 
-from ...engine.run.breakpoints import parse_condition
+from ...engine.run.conditions import parse_condition
 from ...nodes import changes as c
 from ...nodes.evaluate import evaluate
 from ...nodes.items import Direction, Edge, EdgeKey

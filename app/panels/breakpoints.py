@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ...engine.run.breakpoints import GRAMMAR, ConditionError, parse_condition
+from ...engine.run.conditions import GRAMMAR, ConditionError, parse_condition
 from ...nodes import changes as c
 from ...nodes.document import Document
 from ...nodes.items import Breakpoint, MarkKey
