@@ -30,6 +30,7 @@ from .expressions import (
     kind_of,
     walk,
 )
+from .interleave import WIDEST_STRIDE, load_strided, store_strided
 from .loops import Accumulator, Function, Let, Loop, Reduce, Statement, Store, statements
 from .scalar_ops import HEAVY, scalar_op
 from .target import Target
@@ -101,8 +102,12 @@ class _Printer:
         value = self.expression(store.value, frame)
         if frame.lanes:
             value = self.emit.splat(value, frame.lanes)
-        address = self.address(store.buffer, store.index, value.dtype, frame)
-        self.emit.store(value, address, frame.mask)
+        stride = self.short_stride(store.index, frame)
+        address = self.address(store.buffer, store.index, value.dtype, frame, not stride)
+        if stride:
+            store_strided(self.emit, value, address, stride, frame.mask)
+        else:
+            self.emit.store(value, address, frame.mask)
 
     def reduce(self, reduce: Reduce, frame: _Frame) -> None:
         old = frame.running[reduce.name]
@@ -207,19 +212,36 @@ class _Printer:
         return frame.names[name]
 
     def load(self, buffer: str, index: Index, dtype: DType, frame: _Frame) -> Value:
+        stride = self.short_stride(index, frame)
+        if stride:
+            first = self.address(buffer, index, dtype, frame, False)
+            return load_strided(self.emit, first, frame.lanes, stride, frame.mask)
         address = self.address(buffer, index, dtype, frame)
         moves = frame.lanes and (address.lanes or index.coefficient(frame.var))
         if not moves:
             return self.emit.load(address, 0)
         return self.emit.load(address, frame.lanes, frame.mask)
 
-    def address(self, buffer: str, index: Index, dtype: DType, frame: _Frame) -> Value:
-        """Return the address of lane 0 if lanes are adjacent or all the same, else one per lane."""
+    def short_stride(self, index: Index, frame: _Frame) -> int:
+        """Return by how many elements lanes differ if that is 2 to 4 in all places, else 0."""
+        own = index.coefficient(frame.var) if frame.base is not None else ()
+        others = [frame.names[t.name] for t in index.terms if t not in own]
+        if len(own) != 1 or own[0].params or any(value.lanes for value in others):
+            return 0
+        return own[0].scale if 2 <= own[0].scale <= WIDEST_STRIDE else 0
+
+    def address(
+        self, buffer: str, index: Index, dtype: DType, frame: _Frame, spread: bool = True
+    ) -> Value:
+        """Return the address of lane 0 if lanes are adjacent or all the same, else one per lane.
+
+        With `spread` off it is lane 0's in any case.
+        """
         emit = self.emit
         offset: Value | None = None
         across: Value | None = None
         own = index.coefficient(frame.var) if frame.base is not None else ()
-        strided = bool(own) and own != (Term(frame.var),)
+        strided = spread and bool(own) and own != (Term(frame.var),)
         for term in index.terms:
             if term in own and frame.base is not None:
                 offset = self._plus(offset, self.scaled(term, frame.base))

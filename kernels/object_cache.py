@@ -33,6 +33,7 @@ PRINTERS = (
     "gemm_blas.py",
     "gemm_code.py",
     "gemm_tile.py",
+    "interleave.py",
     "llvm.py",
     "native.py",
     "power.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .expressions import INT32, DType, Expr, Index, Var, affine, call, const, select
+from .expressions import INT32, DType, Expr, Index, Var, affine, call, cast, const, select
 from .loops import Accumulator, Buffer, Function, Let, Loop, Reduce, Statement, Store, load
 from .windows import Window
 
@@ -43,6 +43,20 @@ def _positions(window: Window) -> list[tuple[int, int]]:
     return [(row, column) for row in range(rows) for column in range(columns)]
 
 
+def _over_positions(window: Window, body: tuple[Statement, ...]) -> Loop:
+    """Loop over the kernel's positions (a, b) outside of the outputs, whose pixels may overlap."""
+    return Loop("a", window.kernel[0], (Loop("b", window.kernel[1], body),))
+
+
+def _add(window: Window, buffer: Buffer, value: Expr) -> Store:
+    """Add to pixel (a, b) of an output; where windows do not overlap, write it once."""
+    pixel = _input(window, "a", "b")
+    steps = zip(window.kernel, window.stride, window.dilation, strict=True)
+    if all((size - 1) * spread < stride for size, stride, spread in steps):
+        return Store(buffer.name, pixel, value)
+    return Store(buffer.name, pixel, load(buffer, pixel) + value)
+
+
 def max_pool(window: Window, dtype: DType) -> Function:
     """Build (x, out, taps): maxima and the first position of each; NaN wins."""
     x, out, taps = Buffer("x", dtype), Buffer("out", dtype), Buffer("taps", INT32)
@@ -71,12 +85,11 @@ def max_pool_grad(window: Window, dtype: DType) -> Function:
     """Build (dout, taps, dx): each output's gradient is added where its maximum was."""
     dout, taps, dx = Buffer("dout", dtype), Buffer("taps", INT32), Buffer("dx", dtype)
     at = _output(window)
-    body: list[Statement] = [Let("d", load(dout, at)), Let("t", load(taps, at))]
-    for number, (row, column) in enumerate(_positions(window)):
-        pixel = _input(window, row, column)
-        share = select(call("eq", Var("t", INT32), number), Var("d", dtype), 0)
-        body.append(Store("dx", pixel, load(dx, pixel) + share))
-    return _function("max_pool_grad", (dout, taps, dx), _over_outputs(window, tuple(body)))
+    number = cast(Var("a") * window.kernel[1] + Var("b"), INT32)
+    share = select(call("eq", load(taps, at), Var("number", INT32)), load(dout, at), 0)
+    step = _over_outputs(window, (_add(window, dx, share),))
+    body = _over_positions(window, (Let("number", number), step))
+    return _function("max_pool_grad", (dout, taps, dx), body)
 
 
 def avg_pool(window: Window, dtype: DType) -> Function:
@@ -94,9 +107,6 @@ def avg_pool(window: Window, dtype: DType) -> Function:
 def avg_pool_grad(window: Window, dtype: DType) -> Function:
     """Build (dout, counts, dx): each output's gradient is spread evenly over its window."""
     dout, counts, dx = (Buffer(name, dtype) for name in ("dout", "counts", "dx"))
-    pixel = _input(window, "a", "b")
     share = load(dout, _output(window)) / load(counts, affine(("i", window.out_width), "j"))
-    body: Statement = _over_outputs(window, (Store("dx", pixel, load(dx, pixel) + share),))
-    for name, extent in (("b", window.kernel[1]), ("a", window.kernel[0])):
-        body = Loop(name, extent, (body,))
+    body = _over_positions(window, (_over_outputs(window, (_add(window, dx, share),)),))
     return _function("avg_pool_grad", (dout, counts, dx), body)

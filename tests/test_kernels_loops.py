@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import product
 
 import numpy as np
 import pytest
@@ -414,6 +415,27 @@ def test_strided_and_gathered_loads_and_strided_stores():
             np.testing.assert_array_equal(
                 out, np.stack([expected, np.arange(n)], 1).astype(np.float32)
             )
+
+
+@pytest.mark.parametrize("stride", [2, 3, 4, 5, -1])
+@pytest.mark.parametrize("dtype", [FLOAT16, FLOAT32, FLOAT64, INT64, BOOL])
+def test_every_stride_touches_only_its_elements(stride, dtype):
+    x, y = Buffer("x", dtype), Buffer("y", dtype)
+    for n, target in product((1, 3, 16, 37), (None, SHORT)):
+        start = 0 if stride > 0 else n - 1
+        reach = (n - 1) * abs(stride) + 1
+        at = affine(("i", stride), offset=start)
+        dense, sparse = np.arange(n).astype(dtype), np.arange(reach).astype(dtype)
+        for extent in (n, "n"):
+            take = Loop("i", extent, (Store("y", affine("i"), load(x, at)),), True)
+            out = np.zeros(n, dtype)
+            run(Function("f", (x, y), ("n",), (take,)), [sparse, out], [n], target)
+            np.testing.assert_array_equal(out, sparse[::stride])
+            put = Loop("i", extent, (Store("y", at, load(x, affine("i"))),), True)
+            out, expected = np.ones(reach, dtype), np.ones(reach, dtype)
+            expected[::stride] = dense
+            run(Function("f", (x, y), ("n",), (put,)), [dense, out], [n], target)
+            np.testing.assert_array_equal(out, expected)
 
 
 def test_half_floats_and_bools_in_memory():
