@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from cellwire.engine import ops
 from cellwire.engine.autograd import Record, grad
-from cellwire.engine.compiler.trace import abstract_eval
+from cellwire.engine.compiler.differentiate import differentiate
+from cellwire.engine.compiler.graph import verify
+from cellwire.engine.compiler.trace import abstract_eval, trace
 from cellwire.engine.dtype import dtype_of
 from cellwire.engine.ops.expansion import expanded
 from cellwire.engine.ops.registry import OPS, Composite
@@ -91,15 +93,18 @@ def test_shape_rule_agrees_with_kernel(sample: Any) -> None:
 def test_shape_rule_knows_symbolic_batches(sample: Any) -> None:
     if not sample.symbolic:
         return
-    size = samples.N
-    avals = []
-    for array in sample.arrays:
-        shape = tuple(SymDim("N") if dim == size else dim for dim in array.shape)
-        avals.append(Aval(shape, dtype_of(cast(array, np.float32).dtype)))
-    inferred = as_tuple(abstract_eval(sample.call, *avals))
+    inferred = as_tuple(abstract_eval(sample.call, *symbolic_avals(sample)))
     outputs, _ = run(sample, np.float32)
     for aval, output in zip(inferred, outputs, strict=True):
-        assert substitute(aval, {"N": size}) == output.aval
+        assert substitute(aval, {"N": samples.N}) == output.aval
+
+
+def symbolic_avals(sample: Any) -> list[Aval]:
+    avals = []
+    for array in sample.arrays:
+        shape = tuple(SymDim("N") if dim == samples.N else dim for dim in array.shape)
+        avals.append(Aval(shape, dtype_of(cast(array, np.float32).dtype)))
+    return avals
 
 
 @every
@@ -146,6 +151,18 @@ def finite_differences(loss: Any, inputs: tuple[Tensor, ...], position: int) -> 
             sides.append(float(loss(*changed)))
         slopes[at] = (sides[0] - sides[1]) / (2 * step)
     return slopes
+
+
+@every
+def test_gradient_rule_knows_symbolic_batches(sample: Any) -> None:
+    if not (sample.symbolic and sample.differentiable):
+        return
+    call = trace(sample.call, symbolic_avals(sample))
+    inputs = call.graph.inputs
+    wrt = [i for i, value in enumerate(inputs) if value.aval.dtype.is_float]
+    derivative = differentiate(call.graph, call.results, wrt)
+    verify(derivative.backward)
+    assert [v.aval for v in derivative.backward.outputs] == [inputs[i].aval for i in wrt]
 
 
 COMPOSITES = [s for s in SAMPLES if isinstance(OPS[s.op].lowering, Composite)]
