@@ -266,3 +266,14 @@ def test_a_training_run_goes_through_groups_and_stops_inside_them() -> None:
         losses.append(run.history.losses)
         assert all(group.state == "compiled" for group in groups)
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)
+
+
+def test_a_group_with_data_in_it_runs_node_by_node_and_says_why() -> None:
+    graph = chain()
+    group = CompiledGroup(graph, Group("g", "block", MEMBERS | {"data"}))
+    with pytest.raises(GroupError, match="data gives data; take it out of the group"):
+        group.compile([])
+    assert not group.usable
+    with Execution(graph, FEEDS, groups=[group]) as run:
+        assert isinstance(run.advance(), Finished)
+        assert set(run.times) == set(graph.nodes)

@@ -38,7 +38,7 @@ class Forward(Walk):
         self.clock = clock
         self.watches: frozenset[Edge] = frozenset()
         self.states: dict[str, CellState] = {}
-        self._groups = {compiled.group: compiled for compiled in groups}
+        self._groups = {compiled.group: compiled for compiled in groups if compiled.usable}
         self._plan = schedule(graph, self._groups)
         super().__init__(self._units(set(), breakpoints.watched(), None), breakpoints)
         self._arranged: tuple[object, ...] = (breakpoints.revision, self.watches, None)

@@ -90,6 +90,11 @@ class CompiledGroup:
         self.report: GroupReport | None = None
         self._plans = Plans()
 
+    @property
+    def usable(self) -> bool:
+        """Whether it runs compiled, or will once it is compiled again."""
+        return self.state in ("compiled", "stale")
+
     def compile(
         self, inputs: Sequence[Tensor], training: bool = False, clock: Clock | None = None
     ) -> GroupReport:
@@ -100,8 +105,9 @@ class CompiledGroup:
         GroupError
             It cannot be compiled, or differs from eager; the group then runs eagerly.
         """
-        self._plans.clear()
-        self.state, self.reason = "stale", ""
+        self.mark_stale(self.graph, "")
+        if not self.usable:
+            raise GroupError(self.group, self.reason)
         piece = self.whole()
         piece.training = training
         clock = clock or Clock()
@@ -117,6 +123,9 @@ class CompiledGroup:
         self.graph = graph
         self._plans.clear()
         self.state, self.reason = "stale", reason
+        for node in (graph.nodes[id_] for id_ in graph.sorted(self.group.nodes)):
+            if node.kind == "data":
+                self._fail(f"{node.name} gives data; take it out of the group")
 
     def whole(self) -> Piece:
         """The group as one step."""
@@ -138,7 +147,7 @@ class CompiledGroup:
 
     def compiled_for(self, piece: Piece, inputs: Sequence[Tensor], clock: Clock) -> Compiled | None:
         """The plan for these inputs, made now if need be; None where the group runs eagerly."""
-        if self.state in ("eager", "failed"):
+        if not self.usable:
             return None
         found = self._plans.get(piece.key(inputs))
         if found is not None:

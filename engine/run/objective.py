@@ -54,7 +54,7 @@ class Objective:
 
     @cached_property
     def _units(self) -> list[Unit]:
-        compiled = {group.group: group for group in self.groups}
+        compiled = {group.group: group for group in self.groups if group.usable}
         units: list[Unit] = []
         for part in schedule(self.graph, compiled):
             if isinstance(part, str):
