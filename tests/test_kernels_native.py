@@ -16,7 +16,7 @@ from cellwire.kernels import native, object_cache
 from cellwire.kernels.gemm import BlasGemm, Product, blas_address
 from cellwire.kernels.loops import FLOAT32, Buffer, Function, Loop, Store, affine, load
 from cellwire.kernels.native import compile_module
-from cellwire.kernels.runtime import Program, Slot, Step, build_entry
+from cellwire.kernels.runtime import Program, SingleKernel, Slot, Step, build_entry
 from cellwire.kernels.target import host
 
 X, Y = Buffer("x", FLOAT32), Buffer("y", FLOAT32)
@@ -219,6 +219,15 @@ def test_calls_from_several_threads_do_not_mix():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_single_kernel_is_called_with_arrays_and_sizes():
+    call = SingleKernel(scale(2.0), 2, ("n",))
+    x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
+    for n in (2, 5, 2):
+        y[:] = 0
+        call(x, y, n=n)
+        np.testing.assert_array_equal(y, [*(2 * x[:n]), *[0] * (6 - n)])
 
 
 def test_mistakes_are_named():
