@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from ..nodes import changes as c
+from ..nodes.export.naming import identifier
 from ..nodes.infer import between
 from ..nodes.items import Group, new_id
 from ..nodes.state import DocumentError
@@ -119,7 +120,9 @@ class RunControl(QObject):
 
     def export_python(self) -> None:
         """Ask for a file, and write the drawing as Python there."""
-        path = self._ask_save("Export as Python", ".py", "Python (*.py)")
+        # The drawing's own weights have its name; those of the Python file need another.
+        name = f"{identifier(Path(self._state.name).stem)}_model.py"
+        path = self._ask_save("Export as Python", ".py", "Python (*.py)", name)
         if path is not None:
             self.export_to(path)
 
@@ -151,9 +154,9 @@ class RunControl(QObject):
             done = "saved" if answer.command == "SaveWeights" else "loaded"
             self._state.add_log("info", f"The weights are {done}.")
 
-    def _ask_save(self, title: str, suffix: str, kinds: str) -> Path | None:
+    def _ask_save(self, title: str, suffix: str, kinds: str, name: str = "") -> Path | None:
         folder = self._state.path.parent if self._state.path else Path.home()
-        suggestion = folder / Path(self._state.name).with_suffix(suffix).name
+        suggestion = folder / (name or Path(self._state.name).with_suffix(suffix).name)
         path, _ = QFileDialog.getSaveFileName(self._window, title, str(suggestion), kinds)
         if not path:
             return None
