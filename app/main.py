@@ -61,8 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 def _take_screenshot(window: MainWindow, path: Path) -> None:
     if not window.grab().save(str(path)):
         print(f"cellwire: {path} could not be written", file=sys.stderr)
-    window.state.undo_stack.setClean()
-    window.close()
+    window.discard_and_close()
 
 
 if __name__ == "__main__":

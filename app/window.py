@@ -50,6 +50,7 @@ class MainWindow(QMainWindow):
         self.files = FileControl(self.state, self)
         self.control = RunControl(self.state, self.link, self)
         self.canvas = CanvasView(self.state)
+        self._discarding = False
         self.docks: dict[str, Dock] = {}
         self._last_in_area: dict[Area, Dock] = {}
         self.actions_by_id = Actions(self, self.canvas, self._handlers())
@@ -316,7 +317,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask about unsaved changes; then end the session and everything else."""
-        if not self.files.may_discard():
+        if not (self._discarding or self.files.may_discard()):
             event.ignore()
             return
         settings = QSettings()
@@ -324,6 +325,11 @@ class MainWindow(QMainWindow):
         settings.setValue("layout", self.saveState(LAYOUT_VERSION))
         self.shut_down()
         event.accept()
+
+    def discard_and_close(self) -> None:
+        """Close without a question; changes that are not saved are given up."""
+        self._discarding = True
+        self.close()
 
     def shut_down(self) -> None:
         """End the session, the timers and the scene, whatever becomes of the drawing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import multiprocessing
 import os
@@ -53,6 +54,7 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     threads, children = set(threading.enumerate()), _children()
     if uses_qt:
         request.getfixturevalue("qapp")
+        _set_modules_aside()
     windows = _windows() if uses_qt else set()
     timers = _running_timers() if uses_qt else set()
     yield
@@ -65,6 +67,16 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         left += [f"timer of {name}" for _, name in _running_timers() - timers]
     if left:
         pytest.fail("left behind: " + ", ".join(sorted(left)), pytrace=False)
+
+
+@functools.cache
+def _set_modules_aside() -> None:
+    """Take all that importing made out of the collector's sight: looking for timers gets fast."""
+    import cellwire.app.main
+
+    assert cellwire.app.main
+    gc.collect()
+    gc.freeze()
 
 
 def _is_ours(thread: threading.Thread) -> bool:
