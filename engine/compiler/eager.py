@@ -35,7 +35,7 @@ def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any
 
 def find_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Run | None:
     """Return what runs the op on arrays like these, None at the first sight of such a call."""
-    key = (op.name, tuple([(a.shape, a.dtype) for a in arrays]), tuple(attrs.items()))
+    key = (op, tuple([(a.shape, a.dtype) for a in arrays]), tuple(attrs.items()))
     run = _runs.get(key, decline)
     if run is decline:
         if len(_runs) >= MAX_KERNELS:
