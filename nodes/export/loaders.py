@@ -126,9 +126,9 @@ def _input(step: Step, base: Path, folder: Path) -> Loader:
         "ones": f"np.ones({size}, {dtype})",
     }
     lines = [
-        f"def {_name(step)}() -> tuple[np.ndarray]:",
+        f"def {_name(step)}() -> np.ndarray:",
         '    """Return an example of the input: replace it by data of your own."""',
-        f"    return ({made[params['fill']]},)",
+        f"    return {made[params['fill']]}",
     ]
     return Loader(step, _name(step), lines)
 

@@ -6,6 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+LONGEST = 24
+"""Characters of a label that a name keeps, so that lines stay short."""
+
 
 class Names:
     """Hands out identifiers that are not taken."""
@@ -27,7 +30,7 @@ def identifier(label: str) -> str:
     """A snake-case identifier from a label: `2nd Conv` is `n2nd_conv`, `input` is `input_`."""
     words = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", label)).strip("_")
     name = words if words.islower() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
-    name = name or "node"
+    name = name[:LONGEST].rstrip("_") or "node"
     if not name.isidentifier():
         name = f"n{name}"
     if keyword.iskeyword(name) or keyword.issoftkeyword(name) or hasattr(builtins, name):

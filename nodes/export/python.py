@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from ...engine.nn.cell import Cell
@@ -71,8 +72,8 @@ def export_python(
         if weights is not None:
             _replace(weights, lambda part: save_file(arrays, part))
         _replace(path, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
-    except OSError as error:
-        raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
+    except (OSError, SafetensorError) as error:
+        raise ExportError(f"{path} cannot be written: {error}.") from error
     return Exported(path, weights)
 
 
@@ -252,21 +253,21 @@ class _Writer:
         """A function that puts many rows through the model, where it has one result."""
         if not self._batched():
             return []
-        names = [self.model.variables[port] for port in self.model.arguments]
-        arguments = [f"{name}: np.ndarray" for name in names]
-        parts = ", ".join(f"cw.Tensor({name}[start : start + {BATCH}])" for name in names)
+        (argument,) = self.model.arguments
+        name = self.model.variables[argument]
         return [
             *call(
                 0,
                 "def predict(",
-                [f"model: {self.model.class_name}", *arguments],
+                [f"model: {self.model.class_name}", f"{name}: np.ndarray"],
                 ") -> np.ndarray:",
             ),
             f'    """Return what the model gives for all rows, {BATCH} at a time."""',
-            f"    starts = range(0, len({names[0]}), {BATCH})",
-            "    return np.concatenate(",
-            f"        [model({parts}).asnumpy() for start in starts]",
-            "    )",
+            "    results = []",
+            f"    for start in range(0, len({name}), {BATCH}):",
+            f"        batch = cw.Tensor({name}[start : start + {BATCH}])",
+            "        results.append(model(batch).asnumpy())",
+            "    return np.concatenate(results)",
         ]
 
     def _batched(self) -> bool:
