@@ -411,8 +411,10 @@ def test_watched_wires_have_a_history_over_training_steps() -> None:
     talk = Talk(small_net())
     edge = talk.edge("head->loss")
     talk.change(c.SetWatch(items.Watch(target=edge.node, input=edge.port)))
-    gradient = items.Watch(target=edge.node, input=edge.port, direction="gradient")
-    talk.change(c.SetWatch(gradient))
+    labels = talk.edge("digits.labels->loss")
+    for wire in (edge, labels):
+        gradient = items.Watch(target=wire.node, input=wire.port, direction="gradient")
+        talk.change(c.SetWatch(gradient))
     talk.ask(m.Train())
     told = talk.all(m.EdgeValue)
     assert {event.direction for event in told} == {"forward", "gradient"}

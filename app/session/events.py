@@ -120,7 +120,7 @@ class BreakpointNoted(msgspec.Struct, frozen=True, tag=True):
 
 
 class RunFinished(msgspec.Struct, frozen=True, tag=True):
-    """All nodes have run; `outputs` has the graph's result ports and `loss` its loss, if it has."""
+    """All nodes have run; `loss` is the value of the graph's last loss, if it is one number."""
 
     milliseconds: float
     loss: float | None = None

@@ -263,17 +263,14 @@ class Running:
         ran = group.nodes if group else {unit}
         for edge, way in sorted(self.watches.edges):
             giver = edge.node if way == "gradient" else self.graph.source(edge).node
-            if way != direction or giver not in ran:
-                continue
-            if way == "gradient":
-                self.show(edge, execution.gradient(edge), way)
-            elif execution.has_value(edge):
-                self.show(edge, execution.value(edge))
+            if way == direction and giver in ran:
+                self.show(execution, edge, way)
 
-    def show(
-        self, edge: Edge, array: np.ndarray, way: Direction = "forward", step: int = 0
-    ) -> None:
+    def show(self, execution: Execution, edge: Edge, way: Direction, step: int = 0) -> None:
         """Tell what is on a watched wire, and keep it in the wire's history."""
+        if not _has(execution, edge, way):
+            return
+        array = execution.gradient(edge) if way == "gradient" else execution.value(edge)
         stats = statistics(array)
         self.watches.note(edge, way, step, stats)
         shape = "×".join(map(str, stats.shape)) or "scalar"
@@ -289,9 +286,9 @@ class Running:
         execution = self._need()
         for node in reversed(self.graph.losses()):
             for port in node.outputs:
-                value = execution.value(Source(node.id, port))
-                if value.size == 1:
-                    return float(value.reshape(()))
+                source = Source(node.id, port)
+                if execution.has_value(source) and execution.value(source).size == 1:
+                    return float(execution.value(source).reshape(()))
         return None
 
     def _need(self) -> Execution:
@@ -336,7 +333,15 @@ def _norm(array: np.ndarray) -> float:
     return float(np.sqrt(np.square(array, dtype=np.float64).sum()))
 
 
+def _has(execution: Execution, edge: Edge, way: Direction) -> bool:
+    """Whether a value has come over the wire; over one of whole numbers no gradient ever does."""
+    if way == "forward":
+        return execution.has_value(edge)
+    return execution.has_gradient(edge)
+
+
 def pause(event: Paused) -> m.Paused:
+    """The message for a stop of the execution."""
     return m.Paused(
         event.node,
         event.reason,
@@ -349,6 +354,7 @@ def pause(event: Paused) -> m.Paused:
 
 
 def failure(event: Failed) -> m.NodeFailed:
+    """The message for a node's error."""
     return m.NodeFailed(
         event.node, None, event.message, event.fix, event.trace, event.inputs, event.direction
     )

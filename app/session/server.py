@@ -293,9 +293,7 @@ class Session:
                 execution.backward(run.objective.loss.node)
                 execution.advance("end")
             for edge, way in watched:
-                gradient = way == "gradient"
-                array = execution.gradient(edge) if gradient else execution.value(edge)
-                self._running.show(edge, array, way, run.done)
+                self._running.show(execution, edge, way, run.done)
 
     def _save(self, path: str) -> None:
         self._fitting.save(self.graph, path)

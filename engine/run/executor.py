@@ -251,6 +251,10 @@ class Execution:
         """
         return self._gradients().gradient(where).data
 
+    def has_gradient(self, edge: Edge) -> bool:
+        """Whether `gradient` would give one for this wire."""
+        return self._backward is not None and edge in self._backward.edges
+
     def parameter_gradients(self, node: str) -> dict[str, np.ndarray]:
         """Parameter's name in the node's Cell → its gradient, as far as the backward pass went."""
         return self._gradients().parameter_gradients(self._known(node))
