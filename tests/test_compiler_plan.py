@@ -371,3 +371,35 @@ def test_a_graph_as_an_op_has_first_and_second_gradients():
     twice = grad(lambda v: ops.sum(grad(lambda u: ops.sum(graph_op(u)[0]))(v)))
     direct = grad(lambda v: ops.sum(grad(lambda u: ops.sum(ops.tanh(u) * u))(v)))
     np.testing.assert_allclose(twice(x).asnumpy(), direct(x).asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+# ---- convolution and pooling -----------------------------------------------------------------
+
+
+def test_a_convolutional_net_and_its_gradients_are_one_native_run():
+    def loss(x, w, b, v):
+        h = ops.relu(ops.conv2d(x, w, b, pad_mode="pad", padding=1))
+        h = ops.max_pool2d(h, 2, 2)
+        return ops.sum(ops.square(ops.dense(ops.reshape(h, (h.shape[0], -1)), v)))
+
+    arrays = normal(3, 2, 8, 8), normal(4, 2, 3, 3), normal(4), normal(5, 64)
+    plan = check(value_and_grad(loss, (0, 1, 2, 3)), *arrays, rtol=1e-3, atol=1e-3)
+    assert plan.report.host_steps == ()
+    assert plan.report.native_runs == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_overlapping_windows_and_large_images(dtype):
+    def fn(x, w):
+        y = ops.conv2d(ops.transpose(x, (0, 1, 3, 2)), w, stride=2, dilation=2)
+        return ops.sum(ops.max_pool2d(y, 3, 1)) + ops.sum(ops.exp(-ops.abs(y)))
+
+    x, w = normal(2, 3, 17, 15, dtype=dtype), normal(6, 3, 3, 3, dtype=dtype)
+    check(value_and_grad(fn, (0, 1)), x, w, rtol=1e-3, atol=1e-3)
+
+
+def test_padded_pooling_and_groups_stay_with_numpy_and_say_so():
+    plan = check(lambda x: ops.max_pool2d(x, 3, 2, 1) * 2.0, normal(2, 3, 7, 7))
+    assert [step.op for step in plan.report.host_steps] == ["max_pool2d_taps"]
+    plan = check(lambda x, w: ops.conv2d(x, w, groups=3), normal(2, 3, 7, 7), normal(3, 1, 3, 3))
+    assert [step.op for step in plan.report.host_steps] == ["conv2d"]

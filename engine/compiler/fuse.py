@@ -15,6 +15,7 @@ from .gemm import gemm_shape, operand
 from .graph import Graph, Node, Value
 from .simplify import all_values
 from .space import NONE, Space, make_space, staged
+from .windowed import is_windowed, reads_in_place
 
 MAX_OPS = 64
 MAX_BUFFERS = 24
@@ -37,7 +38,7 @@ REDUCTIONS = ("sum", "prod", "max", "min")
 
 @dataclass(slots=True)
 class Group:
-    """Nodes that run as one step: a fused loop kernel, a gemm with its epilogue, or a host call.
+    """Nodes that run as one step: a loop kernel, a gemm with its epilogue, a window or a host call.
 
     The first node of a gemm group is the contraction; the others are in program order.
     """
@@ -117,7 +118,9 @@ class Fuser:
 
     def _place(self, node: Node) -> None:
         reason = why_host(node)
-        if reason:
+        if is_windowed(node):
+            self._add(Group("window", [node], 0))
+        elif reason:
             self._add(Group("host", [node], 0, reason=reason))
         elif isinstance(node.op.lowering, Gemm):
             self._add(Group("gemm", [node], 0))
@@ -145,8 +148,7 @@ class Fuser:
             return
         self.accesses[output] = access
         if output in self.kept or any(
-            isinstance(r.op.lowering, Gemm) and not self.gemm_reads(access, output)
-            for r in self.readers.get(output, ())
+            not self._reads(r, access, output) for r in self.readers.get(output, ())
         ):
             del self.accesses[output]
             strided = Value(self._fresh(), output.aval, output.origin)
@@ -154,9 +156,11 @@ class Fuser:
             self._copy(strided, output)
 
     @staticmethod
-    def gemm_reads(access: Access, value: Value) -> bool:
-        """Return whether a gemm can read the matrix in place."""
-        return operand(value, access) is not None
+    def _reads(reader: Node, access: Access, value: Value) -> bool:
+        """Return whether a node can read a view in place."""
+        if isinstance(reader.op.lowering, Gemm):
+            return operand(value, access) is not None
+        return not is_windowed(reader) or reads_in_place(access, value)
 
     def _fresh(self) -> int:
         self.fresh += 1
@@ -203,7 +207,7 @@ class Fuser:
         makers: list[int] = []
         for value in node.inputs:
             number = self._maker(value)
-            if number is None or number in makers or self.groups[number].kind == "host":
+            if number is None or number in makers or not self._joins(number):
                 continue
             makers.append(number)
         alone = self._add(Group("loop", [node], 0))
@@ -216,6 +220,9 @@ class Fuser:
         for number in sorted(makers, reverse=True):
             if self._try_merge([number, self.group_of[node]]):
                 continue
+
+    def _joins(self, number: int) -> bool:
+        return self.groups[number].kind in ("loop", "gemm")
 
     def _try_merge(self, numbers: Sequence[int]) -> bool:
         """Merge groups into the first one if that is convex and one kernel can do it."""

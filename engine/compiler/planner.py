@@ -9,6 +9,7 @@ import numpy as np
 
 from ...kernels.native import Kernel
 from ...kernels.runtime import Program, Slot, Step, build_entry
+from ..shape import Aval
 from .debug import show
 from .fuse import Fuser, Fusion, Group
 from .gemm import lower_gemm
@@ -17,6 +18,7 @@ from .lower import lower_epilogue, lower_space
 from .memory import Lifetime, place
 from .report import HostStep, KernelReport, Report
 from .runs import HostCall, NativeRun, Plan, Reader, Tap
+from .windowed import lower_windowed
 
 DIRECT_SLOTS = 256
 """Plans with more arrays than this pass only those that a run needs."""
@@ -60,7 +62,7 @@ class Planner:
 
     def build(self) -> Plan:
         """Return the plan."""
-        steps = [self._lower(group) for group in self.fusion.groups]
+        steps = [step for group in self.fusion.groups for step in self._lower(group)]
         self._assign_slots(steps)
         arena = self._assign_arena(steps)
         self._find_in_place(steps)
@@ -90,23 +92,32 @@ class Planner:
 
     # -- steps -------------------------------------------------------------------------------
 
-    def _lower(self, group: Group) -> NativeStep | Group:
+    def _lower(self, group: Group) -> Sequence[NativeStep | Group]:
         if group.kind == "loop" and group.space is not None:
             stored = self.fuser.stored(group.space)
             lowered = lower_space(group.space, stored)
             kernel: Kernel = lowered.function
             show("loops", kernel)
-            step = NativeStep(kernel, lowered.buffers, lowered.ints, tuple(stored), group)
+            steps = [NativeStep(kernel, lowered.buffers, lowered.ints, tuple(stored), group)]
         elif group.kind == "gemm":
             step = self._lower_gemm(group)
             if step is None:
                 group.kind = "host"
                 group.reason = f"no native {group.nodes[0].op.name} for these shapes and dtypes"
-                return group
+                return [group]
+            steps = [step]
+        elif group.kind == "window":
+            made = lower_windowed(group.nodes[0], self._base, self._temporary)
+            steps = [NativeStep(m.kernel, m.buffers, m.ints, m.writes, group) for m in made]
         else:
-            return group
-        self.kernels.setdefault(step.kernel.name, step.kernel)
-        return step
+            return [group]
+        for step in steps:
+            self.kernels.setdefault(step.kernel.name, step.kernel)
+        return steps
+
+    def _temporary(self, aval: Aval) -> Value:
+        """Return a value that lives in the arena for one step."""
+        return Value(-1, aval)
 
     def _lower_gemm(self, group: Group) -> NativeStep | None:
         product = group.nodes[0].outputs[0]
@@ -288,10 +299,11 @@ class Planner:
 
     def _ready(self, value: Value, ends: Sequence[int]) -> int:
         base = self._base(value)
+        ready = -1
         for step, end in zip(self.steps, ends, strict=True):
             if base in _written(step):
-                return end
-        return -1
+                ready = end
+        return ready
 
     def _copied(self, outputs: Sequence[Reader], first_made: int) -> frozenset[int]:
         """Return the outputs that must be copied: constants, and memory returned already."""

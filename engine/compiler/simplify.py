@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from ..ops.math import add
-from ..ops.registry import Composite, Host, Reduce, View
+from ..ops.registry import OPS, Composite, Host, Reduce, View
+from ..tensor import Tensor
 from .graph import Graph, Node, Value, run_node
 from .trace import Trace, Traced, tracing
 
@@ -59,7 +59,10 @@ def _expand_node(
         if isinstance(lowering, Composite):
             result = lowering.fn(*tensors, **node.attributes)
         else:
-            result = add(builder.emit(node.op, tensors[:2], {}), tensors[2])
+            bias: Tensor = tensors[2]
+            if node.op.name == "conv2d":
+                bias = OPS["reshape"].function(bias, (1, -1, 1, 1))
+            result = OPS["add"].function(builder.emit(node.op, tensors[:2], node.attributes), bias)
         results = result if isinstance(result, tuple) else (result,)
         values = [builder.value_of(t) for t in results]
     builder.frozen = False
@@ -78,8 +81,8 @@ def _expand_node(
 
 
 def _expands(node: Node) -> bool:
-    """Return whether a node is made of others: a composite, or a dense layer with its bias."""
-    biased = node.op.name == "dense" and len(node.inputs) == 3
+    """Return whether a node is made of others: a composite, or a layer with its bias."""
+    biased = node.op.name in ("dense", "conv2d") and len(node.inputs) == 3
     return biased or isinstance(node.op.lowering, Composite)
 
 
