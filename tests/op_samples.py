@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import conv, index, random, slicing
+from cellwire.engine.ops import brackets, conv, index, pool, random, slicing
 from cellwire.engine.ops.activation import softmax_grad
-from cellwire.engine.ops.loss import cross_entropy_input_grad
+from cellwire.engine.ops.cross_entropy import cross_entropy_input_grad
 from cellwire.engine.ops.norm import layer_norm_input_grad
 from scipy import special
 
@@ -179,7 +179,7 @@ def _array_samples() -> list[Sample]:
                lambda x, i: x[i.astype(int), :, i.astype(int)]),
         Sample("index_sum", lambda d, i, j: index.index_sum(d, (i, j), (4, 3), (0, 1)),
                (normal(N), integers(N), integers(N))),
-        Sample("index_put", lambda x, v, i: index.index_put(x, v, (i,), (("tensor", 0),)),
+        Sample("index_put", lambda x, v, i: brackets.index_put(x, v, (i,), (("tensor", 0),)),
                (X, normal(2, 4), np.array([3, 1]))),
         Sample("one_hot", lambda i: ops.one_hot(i, 3), (integers(N),),
                lambda i: np.eye(3)[i.astype(int)], **no),
@@ -278,13 +278,13 @@ def _image_samples() -> list[Sample]:
                (normal(N, 4, 4, 4), IMAGES)),
         Sample("max_pool2d_taps", lambda x: ops.max_pool2d(x, 3, 2), (IMAGES,)),
         Sample("max_pool2d_grad",
-               lambda d, t: conv.max_pool2d_grad(d, t, (6, 6), **window),
+               lambda d, t: pool.max_pool2d_grad(d, t, (6, 6), **window),
                (normal(N, 2, 3, 3), taps)),
-        Sample("pool_pick", lambda x, t: conv.pool_pick(x, t, **window), (IMAGES, taps)),
+        Sample("pool_pick", lambda x, t: pool.pool_pick(x, t, **window), (IMAGES, taps)),
         Sample("avg_pool2d", lambda x: ops.avg_pool2d(x, 2), (IMAGES,),
                lambda x: x.reshape(N, 2, 3, 2, 3, 2).mean((3, 5))),
         Sample("avg_pool2d_grad",
-               lambda d: conv.avg_pool2d_grad(d, (6, 6), **average), (normal(N, 2, 3, 3),)),
+               lambda d: pool.avg_pool2d_grad(d, (6, 6), **average), (normal(N, 2, 3, 3),)),
     ]  # fmt: skip
 
 

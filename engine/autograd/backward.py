@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import origin as origins
-from ..ops import array, math
+from ..ops import arithmetic, array
 from ..ops.registry import Composite, Entry, GradContext, Op
 from ..tensor import Tensor
 from .record import Record
@@ -93,7 +93,7 @@ def _derive_expansion(op: Op, context: GradContext) -> tuple[Tensor | None, ...]
 
 def _accumulate(grads: dict[int, Tensor], tensor: Tensor, grad: Tensor) -> None:
     held = grads.get(id(tensor))
-    grads[id(tensor)] = grad if held is None else math.add(held, grad)
+    grads[id(tensor)] = grad if held is None else arithmetic.add(held, grad)
 
 
 def ones_for(tensor: Tensor) -> Tensor:

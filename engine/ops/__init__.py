@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-# The modules' gradient rules use each other; math opens the ring. The others act on Tensor.
-from . import math as _math  # noqa: F401  # isort: skip
-from . import index as _index  # noqa: F401
+# The modules' gradient rules use each other; arithmetic opens the ring. The others act on Tensor.
+from . import arithmetic as _arithmetic  # noqa: F401  # isort: skip
+from . import brackets as _brackets  # noqa: F401
 from . import methods as _methods  # noqa: F401
 from .activation import elu, gelu, hardtanh, leaky_relu, log_softmax, relu, silu, softmax, softplus
+from .arithmetic import add, div, floor_div, maximum, minimum, mod, mul, pow, sub
 from .array import (
     arange,
     broadcast_to,
-    cat,
-    concat,
     expand_dims,
     flatten,
     full,
     identity,
     ones,
     ones_like,
-    pad,
     permute,
     reshape,
     squeeze,
-    stack,
     stop_gradient,
     swapaxes,
-    tile,
     transpose,
     zeros,
     zeros_like,
 )
 from .cast import cast
-from .conv import avg_pool2d, conv2d, max_pool2d
+from .conv import conv2d
+from .cross_entropy import cross_entropy, nll_loss
 from .index import gather, one_hot
+from .joining import cat, concat, pad, stack, tile
 from .linalg import bias_add, bmm, dense, matmul
 from .logic import (
     equal,
@@ -52,26 +50,18 @@ from .logic import (
     select,
     where,
 )
-from .loss import binary_cross_entropy_with_logits, cross_entropy, l1_loss, mse_loss, nll_loss
+from .loss import binary_cross_entropy_with_logits, l1_loss, mse_loss
 from .math import (
     abs,
-    add,
     ceil,
     clamp,
     cos,
-    div,
     erf,
     exp,
     floor,
-    floor_div,
     log,
     log1p,
-    maximum,
-    minimum,
-    mod,
-    mul,
     neg,
-    pow,
     reciprocal,
     round,
     rsqrt,
@@ -80,15 +70,16 @@ from .math import (
     sin,
     sqrt,
     square,
-    sub,
     tanh,
 )
 from .norm import batch_norm, layer_norm
+from .pool import avg_pool2d, max_pool2d
 from .primitives import Primitive, Print, make_primitives
 from .random import dropout, rand, randn, standard_normal, uniform
-from .reduce import all, amax, amin, any, argmax, argmin, max, mean, min, prod, std, sum, var
+from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
 from .slicing import split, strided_slice
+from .statistics import argmax, argmin, max, min, std, var
 from .update import adam_update, momentum_update, sgd_update
 
 __all__ = [

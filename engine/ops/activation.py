@@ -10,7 +10,7 @@ from scipy import special
 
 from ..shape import Aval
 from ..tensor import Tensor
-from . import fast, logic, math, reduce
+from . import arithmetic, fast, logic, math, reduce
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .registry import Call, Composite, GradContext, Pointwise, op
 from .rules import normalize_axis, require_float, same
@@ -31,7 +31,7 @@ def _relu_kernel(input: np.ndarray) -> np.ndarray:
 
 
 def _relu_grad(ctx: GradContext) -> Grads:
-    return (math.mul(ctx.dout, cast_to(logic.greater(ctx.outputs[0], 0), ctx.dout.dtype)),)
+    return (arithmetic.mul(ctx.dout, cast_to(logic.greater(ctx.outputs[0], 0), ctx.dout.dtype)),)
 
 
 @op(
@@ -69,7 +69,7 @@ def _leaky_kernel(input: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def _leaky_grad(ctx: GradContext) -> Grads:
-    scaled = math.mul(ctx.dout, ctx.attrs["alpha"])
+    scaled = arithmetic.mul(ctx.dout, ctx.attrs["alpha"])
     return (logic.select(_positive(ctx.inputs[0]), ctx.dout, scaled),)
 
 
@@ -105,8 +105,8 @@ def _elu_kernel(input: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def _elu_grad(ctx: GradContext) -> Grads:
-    slope = math.add(ctx.outputs[0], ctx.attrs["alpha"])
-    return (logic.select(_positive(ctx.inputs[0]), ctx.dout, math.mul(ctx.dout, slope)),)
+    slope = arithmetic.add(ctx.outputs[0], ctx.attrs["alpha"])
+    return (logic.select(_positive(ctx.inputs[0]), ctx.dout, arithmetic.mul(ctx.dout, slope)),)
 
 
 @op(
@@ -144,8 +144,8 @@ def _silu_kernel(input: np.ndarray) -> np.ndarray:
 def _silu_grad(ctx: GradContext) -> Grads:
     x = ctx.inputs[0]
     s = math.sigmoid(x)
-    slope = math.mul(s, math.add(math.mul(x, math.sub(1.0, s)), 1.0))
-    return (math.mul(ctx.dout, slope),)
+    slope = arithmetic.mul(s, arithmetic.add(arithmetic.mul(x, arithmetic.sub(1.0, s)), 1.0))
+    return (arithmetic.mul(ctx.dout, slope),)
 
 
 @op(
@@ -181,7 +181,7 @@ def _softplus_expr(b: Any, x: Any) -> Any:
 
 
 def _softplus_grad(ctx: GradContext) -> Grads:
-    return (math.mul(ctx.dout, math.sigmoid(ctx.inputs[0])),)
+    return (arithmetic.mul(ctx.dout, math.sigmoid(ctx.inputs[0])),)
 
 
 @op(
@@ -217,7 +217,7 @@ def _hardtanh_grad(ctx: GradContext) -> Grads:
     inside = logic.logical_and(
         logic.greater(x, ctx.attrs["min_val"]), logic.less(x, ctx.attrs["max_val"])
     )
-    return (math.mul(ctx.dout, cast_to(inside, ctx.dout.dtype)),)
+    return (arithmetic.mul(ctx.dout, cast_to(inside, ctx.dout.dtype)),)
 
 
 @op(
@@ -264,28 +264,30 @@ def _gelu_kernel(input: np.ndarray, approximate: str) -> np.ndarray:
 
 def _gelu_inner(x: Tensor, approximate: str) -> Tensor:
     if approximate == "none":
-        return math.erf(math.mul(x, _ROOT_HALF))
-    cubic = math.mul(math.mul(x, math.square(x)), _CUBIC)
-    return math.tanh(math.mul(math.add(x, cubic), _TANH_SCALE))
+        return math.erf(arithmetic.mul(x, _ROOT_HALF))
+    cubic = arithmetic.mul(arithmetic.mul(x, math.square(x)), _CUBIC)
+    return math.tanh(arithmetic.mul(arithmetic.add(x, cubic), _TANH_SCALE))
 
 
 def _expand_gelu(input: Tensor, approximate: str) -> Tensor:
     inner = _gelu_inner(input, approximate)
-    return math.mul(math.mul(input, 0.5), math.add(inner, 1.0))
+    return arithmetic.mul(arithmetic.mul(input, 0.5), arithmetic.add(inner, 1.0))
 
 
 def _gelu_grad(ctx: GradContext) -> Grads:
     x, approximate = ctx.inputs[0], ctx.attrs["approximate"]
     inner = _gelu_inner(x, approximate)
     if approximate == "none":
-        density = math.exp(math.mul(math.square(x), -0.5))
-        slope = math.mul(math.mul(x, density), 1.0 / numbers.sqrt(2.0 * numbers.pi))
+        density = math.exp(arithmetic.mul(math.square(x), -0.5))
+        slope = arithmetic.mul(arithmetic.mul(x, density), 1.0 / numbers.sqrt(2.0 * numbers.pi))
     else:
-        rise = math.add(math.mul(math.square(x), 3.0 * _CUBIC), 1.0)
-        steep = math.mul(math.sub(1.0, math.square(inner)), math.mul(rise, _TANH_SCALE))
-        slope = math.mul(math.mul(x, 0.5), steep)
-    whole = math.add(math.mul(math.add(inner, 1.0), 0.5), slope)
-    return (math.mul(ctx.dout, whole),)
+        rise = arithmetic.add(arithmetic.mul(math.square(x), 3.0 * _CUBIC), 1.0)
+        steep = arithmetic.mul(
+            arithmetic.sub(1.0, math.square(inner)), arithmetic.mul(rise, _TANH_SCALE)
+        )
+        slope = arithmetic.mul(arithmetic.mul(x, 0.5), steep)
+    whole = arithmetic.add(arithmetic.mul(arithmetic.add(inner, 1.0), 0.5), slope)
+    return (arithmetic.mul(ctx.dout, whole),)
 
 
 @op(
@@ -345,8 +347,8 @@ def _softmax_kernel(input: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _expand_softmax(input: Tensor, axis: int) -> Tensor:
-    powers = math.exp(math.sub(input, reduce.amax(input, axis, keepdims=True)))
-    return math.div(powers, reduce.sum(powers, axis, keepdims=True))
+    powers = math.exp(arithmetic.sub(input, reduce.amax(input, axis, keepdims=True)))
+    return arithmetic.div(powers, reduce.sum(powers, axis, keepdims=True))
 
 
 def _softmax_grad(ctx: GradContext) -> Grads:
@@ -384,9 +386,9 @@ def softmax(input: TensorLike, axis: int = -1) -> Call:
 
 
 def _expand_softmax_grad(dout: Tensor, output: Tensor, axis: int) -> Tensor:
-    weighted = math.mul(dout, output)
+    weighted = arithmetic.mul(dout, output)
     mean = reduce.sum(weighted, axis, keepdims=True)
-    return math.sub(weighted, math.mul(output, mean))
+    return arithmetic.sub(weighted, arithmetic.mul(output, mean))
 
 
 def _softmax_grad_kernel(dout: np.ndarray, output: np.ndarray, axis: int) -> np.ndarray:
@@ -398,9 +400,11 @@ def _softmax_grad_grad(ctx: GradContext) -> Grads:
     dout, out = ctx.inputs
     axis, second = ctx.attrs["axis"], ctx.dout
     first = softmax_grad(second, out, axis)
-    dot = reduce.sum(math.mul(dout, out), axis, keepdims=True)
-    pull = reduce.sum(math.mul(second, out), axis, keepdims=True)
-    rest = math.sub(math.mul(second, math.sub(dout, dot)), math.mul(dout, pull))
+    dot = reduce.sum(arithmetic.mul(dout, out), axis, keepdims=True)
+    pull = reduce.sum(arithmetic.mul(second, out), axis, keepdims=True)
+    rest = arithmetic.sub(
+        arithmetic.mul(second, arithmetic.sub(dout, dot)), arithmetic.mul(dout, pull)
+    )
     return first, rest
 
 
@@ -438,15 +442,15 @@ def _log_softmax_kernel(input: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _expand_log_softmax(input: Tensor, axis: int) -> Tensor:
-    shifted = math.sub(input, reduce.amax(input, axis, keepdims=True))
+    shifted = arithmetic.sub(input, reduce.amax(input, axis, keepdims=True))
     total = reduce.sum(math.exp(shifted), axis, keepdims=True)
-    return math.sub(shifted, math.log(total))
+    return arithmetic.sub(shifted, math.log(total))
 
 
 def _log_softmax_grad(ctx: GradContext) -> Grads:
     axis = ctx.attrs["axis"]
     total = reduce.sum(ctx.dout, axis, keepdims=True)
-    return (math.sub(ctx.dout, math.mul(math.exp(ctx.outputs[0]), total)),)
+    return (arithmetic.sub(ctx.dout, arithmetic.mul(math.exp(ctx.outputs[0]), total)),)
 
 
 @op(

@@ -1,4 +1,4 @@
-"""Making, arranging and joining arrays."""
+"""Making arrays and arranging them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import DType, dtype_of, float32, promote
+from ..dtype import DType, dtype_of, float32
 from ..shape import Aval, Dim, Shape, ShapeError, SymDim, element_count, shape_text
 from ..tensor import Tensor
-from . import reduce, slicing
-from .cast import TensorLike, as_tensor, cast_to
-from .registry import Call, Composite, GradContext, Host, Op, Pointwise, View, apply, op
-from .rules import normalize_axes, normalize_axis, product, require_same_dtype, same
-from .unbroadcast import sum_to
+from . import unbroadcast
+from .cast import TensorLike, as_tensor
+from .registry import Call, GradContext, Host, Op, Pointwise, View, apply, op
+from .rules import normalize_axes, normalize_axis, product, same
 
 Grads = tuple[Tensor | None, ...]
 
@@ -358,7 +357,7 @@ def _broadcast_rule(input: Aval, shape: Shape) -> Aval:
 
 
 def _broadcast_grad(ctx: GradContext) -> Grads:
-    return (sum_to(ctx.dout, ctx.inputs[0].shape),)
+    return (unbroadcast.sum_to(ctx.dout, ctx.inputs[0].shape),)
 
 
 @op(
@@ -498,248 +497,3 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
         return reshape(input, (*shape, 1))
     joined = product(shape[first : last + 1])
     return reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
-
-
-# ---- joining and repeating -------------------------------------------------------------------
-
-
-def _concat_rule(*tensors: Aval, axis: int) -> Aval:
-    first = tensors[0]
-    at = normalize_axis("concat", axis, first.ndim)
-    total: Dim = 0
-    for number, aval in enumerate(tensors):
-        require_same_dtype("concat", **{"tensors[0]": first, f"tensors[{number}]": aval})
-        if aval.ndim != first.ndim or any(
-            a != b for i, (a, b) in enumerate(zip(aval.shape, first.shape, strict=True)) if i != at
-        ):
-            raise ShapeError(
-                f"concat: tensors[0] {shape_text(first.shape)} and tensors[{number}]"
-                f" {shape_text(aval.shape)} may differ on axis {at} only."
-            )
-        total = total + aval.shape[at]
-    return Aval((*first.shape[:at], total, *first.shape[at + 1 :]), first.dtype)
-
-
-def _concat_grad(ctx: GradContext) -> Grads:
-    axis = ctx.attrs["axis"]
-    start: Dim = 0
-    grads: list[Tensor | None] = []
-    for tensor, need in zip(ctx.inputs, ctx.needs, strict=True):
-        end = start + tensor.shape[axis]
-        grads.append(slicing.narrow(ctx.dout, axis, start, end) if need else None)
-        start = end
-    return tuple(grads)
-
-
-@op(
-    infer=_concat_rule,
-    kernel=lambda *tensors, axis: np.concatenate(tensors, axis),
-    grad=_concat_grad,
-    lowering=Host("joins arrays in memory"),
-    category="array",
-    inputs=("tensors",),
-    variadic=True,
-)
-def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Call:
-    """Join tensors along an axis.
-
-    Parameters
-    ----------
-    tensors : sequence of Tensor
-        Equal shapes but for ``axis``; the dtypes promote.
-    axis : int
-        The axis along which they follow each other.
-
-    Returns
-    -------
-    Tensor
-        All elements.
-
-    Raises
-    ------
-    ValueError
-        If there are no tensors or their shapes differ elsewhere.
-    """
-    items = _same_dtype("concat", tensors)
-    return items, {"axis": normalize_axis("concat", axis, len(items[0].shape))}
-
-
-cat = concat
-
-
-def _same_dtype(name: str, tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]:
-    items = [as_tensor(item) for item in tensors]
-    if not items:
-        raise ValueError(f"{name}: tensors is empty; give at least one tensor.")
-    dtype = items[0].dtype
-    for item in items[1:]:
-        dtype = promote(dtype, item.dtype)
-    return tuple(cast_to(item, dtype) for item in items)
-
-
-def _stack_rule(*tensors: Aval, axis: int) -> Aval:
-    for number, aval in enumerate(tensors):
-        require_same_dtype("stack", **{"tensors[0]": tensors[0], f"tensors[{number}]": aval})
-        if aval.shape != tensors[0].shape:
-            raise ShapeError(
-                f"stack: tensors[0] {shape_text(tensors[0].shape)} and tensors[{number}]"
-                f" {shape_text(aval.shape)} must have equal shapes."
-            )
-    shape = tensors[0].shape
-    at = normalize_axis("stack", axis, len(shape) + 1)
-    return Aval((*shape[:at], len(tensors), *shape[at:]), tensors[0].dtype)
-
-
-def _stack_grad(ctx: GradContext) -> Grads:
-    axis = ctx.attrs["axis"]
-    return tuple(
-        squeeze(slicing.narrow(ctx.dout, axis, i, i + 1), axis) if need else None
-        for i, need in enumerate(ctx.needs)
-    )
-
-
-@op(
-    infer=_stack_rule,
-    kernel=lambda *tensors, axis: np.stack(tensors, axis),
-    grad=_stack_grad,
-    lowering=Composite(
-        lambda *tensors, axis: concat([expand_dims(item, axis) for item in tensors], axis)
-    ),
-    category="array",
-    inputs=("tensors",),
-    variadic=True,
-)
-def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Call:
-    """Join tensors of one shape along a new axis.
-
-    Parameters
-    ----------
-    tensors : sequence of Tensor
-        Equal shapes; the dtypes promote.
-    axis : int
-        Where the new axis stands in the result.
-
-    Returns
-    -------
-    Tensor
-        One axis more than each input.
-    """
-    items = _same_dtype("stack", tensors)
-    return items, {"axis": normalize_axis("stack", axis, len(items[0].shape) + 1)}
-
-
-def _tile_rule(input: Aval, dims: tuple[int, ...]) -> Aval:
-    ndim = max(input.ndim, len(dims))
-    shape = (1,) * (ndim - input.ndim) + input.shape
-    times = (1,) * (ndim - len(dims)) + dims
-    return Aval(tuple(s * t for s, t in zip(shape, times, strict=True)), input.dtype)
-
-
-def _tile_grad(ctx: GradContext) -> Grads:
-    x, dims = ctx.inputs[0], ctx.attrs["dims"]
-    ndim = max(len(x.shape), len(dims))
-    shape = (1,) * (ndim - len(x.shape)) + tuple(x.shape)
-    times = (1,) * (ndim - len(dims)) + dims
-    pairs = tuple(part for pair in zip(times, shape, strict=True) for part in pair)
-    summed = reduce.sum(reshape(ctx.dout, pairs), tuple(range(0, 2 * ndim, 2)))
-    return (reshape(summed, x.shape),)
-
-
-@op(
-    infer=_tile_rule,
-    kernel=lambda input, dims: np.tile(input, dims),  # noqa: PLW0108 - other keyword
-    grad=_tile_grad,
-    lowering=Host("copies the array several times"),
-    category="array",
-    inputs=("input",),
-    method=True,
-)
-def tile(input: TensorLike, dims: Sequence[int]) -> Call:
-    """Repeat the whole tensor along each axis.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape.
-    dims : tuple of int
-        How often along each axis, counted from the last.
-
-    Returns
-    -------
-    Tensor
-        The repeated elements.
-    """
-    times = (dims,) if isinstance(dims, int) else tuple(int(n) for n in dims)
-    return (as_tensor(input),), {"dims": times}
-
-
-def _pad_rule(input: Aval, padding: tuple[tuple[int, int], ...], value: float) -> Aval:
-    if len(padding) != input.ndim:
-        raise ShapeError(
-            f"pad: padding names {len(padding)} axes, input {shape_text(input.shape)} has"
-            f" {input.ndim}."
-        )
-    sizes = tuple(s + (a + b) for s, (a, b) in zip(input.shape, padding, strict=True))
-    return Aval(sizes, input.dtype)
-
-
-def _pad_grad(ctx: GradContext) -> Grads:
-    dout = ctx.dout
-    for axis, (before, _) in enumerate(ctx.attrs["padding"]):
-        size = ctx.inputs[0].shape[axis]
-        dout = slicing.narrow(dout, axis, before, before + size)
-    return (dout,)
-
-
-@op(
-    infer=_pad_rule,
-    kernel=lambda input, padding, value: np.pad(input, padding, constant_values=value),
-    grad=_pad_grad,
-    lowering=Host("copies the array into a larger one"),
-    category="array",
-    inputs=("input",),
-    primitive="PadV3",
-)
-def pad(
-    input: TensorLike, padding: Sequence[Any], mode: str = "constant", value: float = 0
-) -> Call:
-    """Put a constant around the elements.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape.
-    padding : sequence of int, or of pairs
-        Numbers before and after, beginning with the last axis, as ``(left, right, top, bottom)``;
-        or one pair for each axis, beginning with the first.
-    mode : str
-        ``"constant"``.
-    value : number
-        The constant.
-
-    Returns
-    -------
-    Tensor
-        The larger tensor.
-
-    Raises
-    ------
-    ValueError
-        If the mode is another or the padding does not fit the axes.
-    """
-    if mode != "constant":
-        raise ValueError(f"pad: mode must be 'constant', it is {mode!r}.")
-    tensor = as_tensor(input)
-    return (tensor,), {"padding": _pad_pairs(padding, len(tensor.shape)), "value": value}
-
-
-def _pad_pairs(padding: Sequence[Any], ndim: int) -> tuple[tuple[int, int], ...]:
-    items = list(padding)
-    if items and not isinstance(items[0], int):
-        return tuple((int(a), int(b)) for a, b in items)
-    if len(items) % 2 or len(items) > 2 * ndim:
-        raise ShapeError(
-            f"pad: padding {items} must hold two numbers for each of up to {ndim} axes."
-        )
-    pairs = [(items[i], items[i + 1]) for i in range(0, len(items), 2)]
-    return ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))

@@ -10,11 +10,10 @@ import numpy as np
 from ..dtype import promote
 from ..shape import Aval, Dim, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
-from . import array, fast, math, reduce
+from . import arithmetic, array, fast, reduce, unbroadcast
 from .cast import TensorLike, as_tensor, cast_to
 from .registry import Call, Composite, Gemm, GradContext, Op, apply, checked, op
 from .rules import require_same_dtype
-from .unbroadcast import sum_to
 
 Grads = tuple[Tensor | None, ...]
 
@@ -68,7 +67,7 @@ def _matmul_grad(ctx: GradContext) -> Grads:
 
 
 def _back(grad: Tensor, matrix: Tensor, operand: Tensor) -> Tensor:
-    grad = sum_to(grad, matrix.shape)
+    grad = unbroadcast.sum_to(grad, matrix.shape)
     return grad if len(matrix.shape) == len(operand.shape) else array.reshape(grad, operand.shape)
 
 
@@ -274,7 +273,7 @@ def _bias_grad(ctx: GradContext) -> Grads:
     kernel=lambda input, bias: input + bias.reshape(_bias_shape(input, bias)),
     grad=_bias_grad,
     lowering=Composite(
-        lambda input, bias: math.add(input, array.reshape(bias, _bias_shape(input, bias)))
+        lambda input, bias: arithmetic.add(input, array.reshape(bias, _bias_shape(input, bias)))
     ),
     category="nn",
     primitive="BiasAdd",

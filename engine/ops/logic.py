@@ -9,21 +9,16 @@ import numpy as np
 from ..dtype import bool_
 from ..shape import Aval
 from ..tensor import Tensor
-from . import array, fast
+from . import array, fast, unbroadcast
 from .cast import TensorLike, as_pair, as_tensor
 from .registry import Call, GradContext, Pointwise, op
 from .rules import broadcast, comparison, require_same_dtype
-from .unbroadcast import fit
-
-
-def _call(name: str) -> Pointwise:
-    return Pointwise(lambda b, *args: b.call(name, *args))
 
 
 @op(
     infer=comparison("equal"),
     kernel=np.equal,
-    lowering=_call("eq"),
+    lowering=Pointwise.of("eq"),
     category="logic",
     method=True,
     fast=fast.binary(np.equal),
@@ -47,7 +42,7 @@ def equal(input: TensorLike, other: TensorLike) -> Call:
 @op(
     infer=comparison("not_equal"),
     kernel=np.not_equal,
-    lowering=_call("ne"),
+    lowering=Pointwise.of("ne"),
     category="logic",
     method=True,
     fast=fast.binary(np.not_equal),
@@ -71,7 +66,7 @@ def not_equal(input: TensorLike, other: TensorLike) -> Call:
 @op(
     infer=comparison("less"),
     kernel=np.less,
-    lowering=_call("lt"),
+    lowering=Pointwise.of("lt"),
     category="logic",
     method=True,
     fast=fast.binary(np.less),
@@ -95,7 +90,7 @@ def less(input: TensorLike, other: TensorLike) -> Call:
 @op(
     infer=comparison("less_equal"),
     kernel=np.less_equal,
-    lowering=_call("le"),
+    lowering=Pointwise.of("le"),
     category="logic",
     method=True,
     fast=fast.binary(np.less_equal),
@@ -119,7 +114,7 @@ def less_equal(input: TensorLike, other: TensorLike) -> Call:
 @op(
     infer=comparison("greater"),
     kernel=np.greater,
-    lowering=_call("gt"),
+    lowering=Pointwise.of("gt"),
     category="logic",
     method=True,
     fast=fast.binary(np.greater),
@@ -143,7 +138,7 @@ def greater(input: TensorLike, other: TensorLike) -> Call:
 @op(
     infer=comparison("greater_equal"),
     kernel=np.greater_equal,
-    lowering=_call("ge"),
+    lowering=Pointwise.of("ge"),
     category="logic",
     method=True,
     fast=fast.binary(np.greater_equal),
@@ -177,7 +172,7 @@ def as_bool(tensor: Tensor) -> Tensor:
 @op(
     infer=comparison("logical_and"),
     kernel=np.logical_and,
-    lowering=_call("and"),
+    lowering=Pointwise.of("and"),
     category="logic",
     method=True,
 )
@@ -200,7 +195,7 @@ def logical_and(input: TensorLike, other: TensorLike) -> Call:
 @op(
     infer=comparison("logical_or"),
     kernel=np.logical_or,
-    lowering=_call("or"),
+    lowering=Pointwise.of("or"),
     category="logic",
     method=True,
 )
@@ -227,7 +222,7 @@ def _truth(input: Aval) -> Aval:
 @op(
     infer=_truth,
     kernel=np.logical_not,
-    lowering=_call("not"),
+    lowering=Pointwise.of("not"),
     category="logic",
     method=True,
 )
@@ -337,7 +332,7 @@ def _select_grad(ctx: GradContext) -> tuple[Tensor | None, ...]:
     zero = array.zeros_like(ctx.dout)
     first = select(condition, ctx.dout, zero) if ctx.needs[1] else None
     second = select(condition, zero, ctx.dout) if ctx.needs[2] else None
-    return fit(ctx, None, first, second)
+    return unbroadcast.fit(ctx, None, first, second)
 
 
 @op(

@@ -1,4 +1,4 @@
-"""Arithmetic: one output element from one element of each operand."""
+"""Functions of one operand, element by element."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from scipy import special
 
 from ..tensor import Tensor
-from . import array, fast, logic
-from .cast import TensorLike, as_float, as_float_pair, as_pair, as_tensor, cast_to
+from . import arithmetic, fast, logic
+from .cast import TensorLike, as_float, as_tensor, cast_to
 from .registry import Call, GradContext, Pointwise, op
-from .rules import elementwise, require_float, same
-from .unbroadcast import fit
+from .rules import require_float, same
 
 Grads = tuple[Tensor | None, ...]
 
@@ -26,308 +25,6 @@ def _float_rule(name: str) -> Any:
     return infer
 
 
-def _call(name: str) -> Pointwise:
-    return Pointwise(lambda b, *args: b.call(name, *args))
-
-
-# ---- two operands ----------------------------------------------------------------------------
-
-
-def _add_grad(ctx: GradContext) -> Grads:
-    return fit(ctx, ctx.dout, ctx.dout)
-
-
-@op(
-    infer=elementwise("add"),
-    kernel=np.add,
-    grad=_add_grad,
-    lowering=_call("add"),
-    category="math",
-    method=True,
-    fast=fast.binary(np.add),
-)
-def add(input: TensorLike, other: TensorLike) -> Call:
-    """Add two tensors element by element.
-
-    Parameters
-    ----------
-    input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
-
-    Returns
-    -------
-    Tensor
-        ``input + other``.
-    """
-    return as_pair(input, other), {}
-
-
-def _sub_grad(ctx: GradContext) -> Grads:
-    return fit(ctx, ctx.dout, neg(ctx.dout) if ctx.needs[1] else None)
-
-
-@op(
-    infer=elementwise("sub"),
-    kernel=np.subtract,
-    grad=_sub_grad,
-    lowering=_call("sub"),
-    category="math",
-    method=True,
-    fast=fast.binary(np.subtract),
-)
-def sub(input: TensorLike, other: TensorLike) -> Call:
-    """Subtract ``other`` from ``input`` element by element.
-
-    Parameters
-    ----------
-    input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
-
-    Returns
-    -------
-    Tensor
-        ``input - other``.
-    """
-    return as_pair(input, other), {}
-
-
-def _mul_grad(ctx: GradContext) -> Grads:
-    a, b = ctx.inputs
-    return fit(
-        ctx,
-        mul(ctx.dout, b) if ctx.needs[0] else None,
-        mul(ctx.dout, a) if ctx.needs[1] else None,
-    )
-
-
-@op(
-    infer=elementwise("mul"),
-    kernel=np.multiply,
-    grad=_mul_grad,
-    lowering=_call("mul"),
-    category="math",
-    method=True,
-    fast=fast.binary(np.multiply),
-)
-def mul(input: TensorLike, other: TensorLike) -> Call:
-    """Multiply two tensors element by element.
-
-    Parameters
-    ----------
-    input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
-
-    Returns
-    -------
-    Tensor
-        ``input * other``.
-    """
-    return as_pair(input, other), {}
-
-
-def _div_grad(ctx: GradContext) -> Grads:
-    _, b = ctx.inputs
-    first = div(ctx.dout, b)
-    return fit(ctx, first, neg(mul(first, ctx.outputs[0])) if ctx.needs[1] else None)
-
-
-def _div_rule(input: Any, other: Any) -> Any:
-    require_float("div", "input", input)
-    return elementwise("div")(input, other)
-
-
-@op(
-    infer=_div_rule,
-    kernel=np.true_divide,
-    grad=_div_grad,
-    lowering=_call("div"),
-    category="math",
-    method=True,
-    fast=fast.binary(np.true_divide, floats_only=True),
-)
-def div(input: TensorLike, other: TensorLike) -> Call:
-    """Divide element by element; integers divide as float32.
-
-    Parameters
-    ----------
-    input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
-
-    Returns
-    -------
-    Tensor
-        ``input / other``; division by zero gives Inf or NaN.
-    """
-    return as_float_pair(input, other), {}
-
-
-def _floor_div_expr(b: Any, x: Any, y: Any) -> Any:
-    return b.call("floor", x / y) if x.dtype.kind == "f" else b.call("floordiv", x, y)
-
-
-@op(
-    infer=elementwise("floor_div"),
-    kernel=np.floor_divide,
-    lowering=Pointwise(_floor_div_expr),
-    category="math",
-    method=True,
-    primitive="FloorDiv",
-)
-def floor_div(input: TensorLike, other: TensorLike) -> Call:
-    """Divide and round down; its gradient is zero.
-
-    Parameters
-    ----------
-    input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
-
-    Returns
-    -------
-    Tensor
-        ``input // other``.
-    """
-    return as_pair(input, other), {}
-
-
-def _mod_expr(b: Any, x: Any, y: Any) -> Any:
-    if x.dtype.kind != "f":
-        return b.call("mod", x, y)
-    return x - b.call("floor", x / y) * y
-
-
-def _mod_grad(ctx: GradContext) -> Grads:
-    a, b = ctx.inputs
-    return fit(ctx, ctx.dout, neg(mul(ctx.dout, floor(div(a, b)))) if ctx.needs[1] else None)
-
-
-@op(
-    infer=elementwise("mod"),
-    kernel=np.mod,
-    grad=_mod_grad,
-    lowering=Pointwise(_mod_expr),
-    category="math",
-    primitive="FloorMod",
-    method=True,
-)
-def mod(input: TensorLike, other: TensorLike) -> Call:
-    """Return the remainder of division, with the divisor's sign.
-
-    Parameters
-    ----------
-    input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
-
-    Returns
-    -------
-    Tensor
-        ``input % other``.
-    """
-    return as_pair(input, other), {}
-
-
-def _pow_grad(ctx: GradContext) -> Grads:
-    a, b = ctx.inputs
-    first = mul(ctx.dout, mul(b, pow(a, sub(b, 1)))) if ctx.needs[0] else None
-    second = None
-    if ctx.needs[1]:
-        # 0 ** b has no log; its gradient to b is 0 (b > 0).
-        base = logic.select(logic.equal(a, 0), array.ones_like(a), a)
-        second = mul(ctx.dout, mul(ctx.outputs[0], log(base)))
-    return fit(ctx, first, second)
-
-
-def _pow_expr(b: Any, x: Any, y: Any) -> Any:
-    if x.dtype.kind != "f":
-        raise NotImplementedError("powers of integers run in NumPy")
-    return b.call("pow", x, y)
-
-
-@op(
-    infer=elementwise("pow"),
-    kernel=np.power,
-    grad=_pow_grad,
-    lowering=Pointwise(_pow_expr),
-    category="math",
-    method=True,
-)
-def pow(input: TensorLike, exponent: TensorLike) -> Call:
-    """Raise to a power element by element.
-
-    Parameters
-    ----------
-    input, exponent : Tensor or number
-        Shapes that broadcast; the dtypes promote. A negative base with a fraction gives NaN.
-
-    Returns
-    -------
-    Tensor
-        ``input ** exponent``.
-    """
-    return as_pair(input, exponent), {}
-
-
-def _extremum_grad(ctx: GradContext) -> Grads:
-    a, b = ctx.inputs
-    # Where both are equal each takes half, as MindSpore and PyTorch do.
-    tie = cast_to(logic.equal(a, b), ctx.dout.dtype)
-    won = logic.equal(a, ctx.outputs[0])
-    share = sub(cast_to(won, ctx.dout.dtype), mul(tie, 0.5))
-    return fit(ctx, mul(ctx.dout, share), mul(ctx.dout, sub(1.0, share)))
-
-
-@op(
-    infer=elementwise("maximum"),
-    kernel=np.maximum,
-    grad=_extremum_grad,
-    lowering=_call("maximum"),
-    category="math",
-    method=True,
-    fast=fast.binary(np.maximum),
-)
-def maximum(input: TensorLike, other: TensorLike) -> Call:
-    """Return the larger of each pair of elements; NaN wins.
-
-    Parameters
-    ----------
-    input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
-
-    Returns
-    -------
-    Tensor
-        The elementwise maximum.
-    """
-    return as_pair(input, other), {}
-
-
-@op(
-    infer=elementwise("minimum"),
-    kernel=np.minimum,
-    grad=_extremum_grad,
-    lowering=_call("minimum"),
-    category="math",
-    method=True,
-    fast=fast.binary(np.minimum),
-)
-def minimum(input: TensorLike, other: TensorLike) -> Call:
-    """Return the smaller of each pair of elements; NaN wins.
-
-    Parameters
-    ----------
-    input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
-
-    Returns
-    -------
-    Tensor
-        The elementwise minimum.
-    """
-    return as_pair(input, other), {}
-
-
-# ---- one operand -----------------------------------------------------------------------------
-
-
 def _neg_grad(ctx: GradContext) -> Grads:
     return (neg(ctx.dout),)
 
@@ -336,7 +33,7 @@ def _neg_grad(ctx: GradContext) -> Grads:
     infer=same,
     kernel=np.negative,
     grad=_neg_grad,
-    lowering=_call("neg"),
+    lowering=Pointwise.of("neg"),
     category="math",
     method=True,
     fast=fast.unary(np.negative),
@@ -358,14 +55,14 @@ def neg(input: TensorLike) -> Call:
 
 
 def _abs_grad(ctx: GradContext) -> Grads:
-    return (mul(ctx.dout, sign(ctx.inputs[0])),)
+    return (arithmetic.mul(ctx.dout, sign(ctx.inputs[0])),)
 
 
 @op(
     infer=same,
     kernel=np.abs,
     grad=_abs_grad,
-    lowering=_call("abs"),
+    lowering=Pointwise.of("abs"),
     category="math",
     method=True,
     fast=fast.unary(np.abs),
@@ -393,7 +90,7 @@ def _sign_kernel(input: np.ndarray) -> np.ndarray:
 @op(
     infer=same,
     kernel=_sign_kernel,
-    lowering=_call("sign"),
+    lowering=Pointwise.of("sign"),
     category="math",
     method=True,
     fast=fast.unary(np.sign),
@@ -415,14 +112,14 @@ def sign(input: TensorLike) -> Call:
 
 
 def _exp_grad(ctx: GradContext) -> Grads:
-    return (mul(ctx.dout, ctx.outputs[0]),)
+    return (arithmetic.mul(ctx.dout, ctx.outputs[0]),)
 
 
 @op(
     infer=_float_rule("exp"),
     kernel=np.exp,
     grad=_exp_grad,
-    lowering=_call("exp"),
+    lowering=Pointwise.of("exp"),
     category="math",
     method=True,
     fast=fast.unary(np.exp),
@@ -444,14 +141,14 @@ def exp(input: TensorLike) -> Call:
 
 
 def _log_grad(ctx: GradContext) -> Grads:
-    return (div(ctx.dout, ctx.inputs[0]),)
+    return (arithmetic.div(ctx.dout, ctx.inputs[0]),)
 
 
 @op(
     infer=_float_rule("log"),
     kernel=np.log,
     grad=_log_grad,
-    lowering=_call("log"),
+    lowering=Pointwise.of("log"),
     category="math",
     method=True,
     fast=fast.unary(np.log),
@@ -473,14 +170,14 @@ def log(input: TensorLike) -> Call:
 
 
 def _log1p_grad(ctx: GradContext) -> Grads:
-    return (div(ctx.dout, add(ctx.inputs[0], 1.0)),)
+    return (arithmetic.div(ctx.dout, arithmetic.add(ctx.inputs[0], 1.0)),)
 
 
 @op(
     infer=_float_rule("log1p"),
     kernel=np.log1p,
     grad=_log1p_grad,
-    lowering=_call("log1p"),
+    lowering=Pointwise.of("log1p"),
     category="math",
     method=True,
     fast=fast.unary(np.log1p),
@@ -502,14 +199,14 @@ def log1p(input: TensorLike) -> Call:
 
 
 def _sqrt_grad(ctx: GradContext) -> Grads:
-    return (div(mul(ctx.dout, 0.5), ctx.outputs[0]),)
+    return (arithmetic.div(arithmetic.mul(ctx.dout, 0.5), ctx.outputs[0]),)
 
 
 @op(
     infer=_float_rule("sqrt"),
     kernel=np.sqrt,
     grad=_sqrt_grad,
-    lowering=_call("sqrt"),
+    lowering=Pointwise.of("sqrt"),
     category="math",
     method=True,
     fast=fast.unary(np.sqrt),
@@ -536,14 +233,18 @@ def _rsqrt_kernel(input: np.ndarray) -> np.ndarray:
 
 def _rsqrt_grad(ctx: GradContext) -> Grads:
     out = ctx.outputs[0]
-    return (mul(mul(ctx.dout, -0.5), mul(out, mul(out, out))),)
+    return (
+        arithmetic.mul(
+            arithmetic.mul(ctx.dout, -0.5), arithmetic.mul(out, arithmetic.mul(out, out))
+        ),
+    )
 
 
 @op(
     infer=_float_rule("rsqrt"),
     kernel=_rsqrt_kernel,
     grad=_rsqrt_grad,
-    lowering=_call("rsqrt"),
+    lowering=Pointwise.of("rsqrt"),
     category="math",
     method=True,
 )
@@ -564,14 +265,14 @@ def rsqrt(input: TensorLike) -> Call:
 
 
 def _square_grad(ctx: GradContext) -> Grads:
-    return (mul(ctx.dout, mul(ctx.inputs[0], 2)),)
+    return (arithmetic.mul(ctx.dout, arithmetic.mul(ctx.inputs[0], 2)),)
 
 
 @op(
     infer=same,
     kernel=np.square,
     grad=_square_grad,
-    lowering=_call("square"),
+    lowering=Pointwise.of("square"),
     category="math",
     method=True,
     fast=fast.unary(np.square),
@@ -593,7 +294,7 @@ def square(input: TensorLike) -> Call:
 
 
 def _reciprocal_grad(ctx: GradContext) -> Grads:
-    return (neg(mul(ctx.dout, square(ctx.outputs[0]))),)
+    return (neg(arithmetic.mul(ctx.dout, square(ctx.outputs[0]))),)
 
 
 @op(
@@ -621,14 +322,14 @@ def reciprocal(input: TensorLike) -> Call:
 
 
 def _sin_grad(ctx: GradContext) -> Grads:
-    return (mul(ctx.dout, cos(ctx.inputs[0])),)
+    return (arithmetic.mul(ctx.dout, cos(ctx.inputs[0])),)
 
 
 @op(
     infer=_float_rule("sin"),
     kernel=np.sin,
     grad=_sin_grad,
-    lowering=_call("sin"),
+    lowering=Pointwise.of("sin"),
     category="math",
     method=True,
     fast=fast.unary(np.sin),
@@ -650,14 +351,14 @@ def sin(input: TensorLike) -> Call:
 
 
 def _cos_grad(ctx: GradContext) -> Grads:
-    return (neg(mul(ctx.dout, sin(ctx.inputs[0]))),)
+    return (neg(arithmetic.mul(ctx.dout, sin(ctx.inputs[0]))),)
 
 
 @op(
     infer=_float_rule("cos"),
     kernel=np.cos,
     grad=_cos_grad,
-    lowering=_call("cos"),
+    lowering=Pointwise.of("cos"),
     category="math",
     method=True,
     fast=fast.unary(np.cos),
@@ -679,14 +380,14 @@ def cos(input: TensorLike) -> Call:
 
 
 def _tanh_grad(ctx: GradContext) -> Grads:
-    return (mul(ctx.dout, sub(1.0, square(ctx.outputs[0]))),)
+    return (arithmetic.mul(ctx.dout, arithmetic.sub(1.0, square(ctx.outputs[0]))),)
 
 
 @op(
     infer=_float_rule("tanh"),
     kernel=np.tanh,
     grad=_tanh_grad,
-    lowering=_call("tanh"),
+    lowering=Pointwise.of("tanh"),
     category="math",
     method=True,
     fast=fast.unary(np.tanh),
@@ -713,14 +414,14 @@ def _sigmoid_kernel(input: np.ndarray) -> np.ndarray:
 
 def _sigmoid_grad(ctx: GradContext) -> Grads:
     out = ctx.outputs[0]
-    return (mul(ctx.dout, mul(out, sub(1.0, out))),)
+    return (arithmetic.mul(ctx.dout, arithmetic.mul(out, arithmetic.sub(1.0, out))),)
 
 
 @op(
     infer=_float_rule("sigmoid"),
     kernel=_sigmoid_kernel,
     grad=_sigmoid_grad,
-    lowering=_call("sigmoid"),
+    lowering=Pointwise.of("sigmoid"),
     category="math",
     method=True,
     fast=fast.unary(special.expit),
@@ -746,15 +447,15 @@ def _erf_kernel(input: np.ndarray) -> np.ndarray:
 
 
 def _erf_grad(ctx: GradContext) -> Grads:
-    slope = mul(exp(neg(square(ctx.inputs[0]))), 2.0 / math.sqrt(math.pi))
-    return (mul(ctx.dout, slope),)
+    slope = arithmetic.mul(exp(neg(square(ctx.inputs[0]))), 2.0 / math.sqrt(math.pi))
+    return (arithmetic.mul(ctx.dout, slope),)
 
 
 @op(
     infer=_float_rule("erf"),
     kernel=_erf_kernel,
     grad=_erf_grad,
-    lowering=_call("erf"),
+    lowering=Pointwise.of("erf"),
     category="math",
     method=True,
 )
@@ -871,7 +572,7 @@ def _clamp_grad(ctx: GradContext) -> Grads:
         (ctx.attrs["max"], logic.less_equal),
     ):
         if bound is not None:
-            dout = mul(dout, cast_to(inside(x, bound), dout.dtype))
+            dout = arithmetic.mul(dout, cast_to(inside(x, bound), dout.dtype))
     return (dout,)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor
-from . import array, linalg, logic, math, reduce
+from . import arithmetic, array, linalg, logic, math, reduce, statistics
 from .cast import cast
 
 
@@ -39,8 +39,9 @@ def _comparison(function: Any) -> Any:
 
 
 _OPERATORS = {
-    "add": math.add, "sub": math.sub, "mul": math.mul, "truediv": math.div,
-    "floordiv": math.floor_div, "mod": math.mod, "pow": math.pow, "matmul": linalg.matmul,
+    "add": arithmetic.add, "sub": arithmetic.sub, "mul": arithmetic.mul, "truediv": arithmetic.div,
+    "floordiv": arithmetic.floor_div, "mod": arithmetic.mod, "pow": arithmetic.pow,
+    "matmul": linalg.matmul,
 }  # fmt: skip
 _COMPARISONS = {
     "eq": logic.equal, "ne": logic.not_equal, "lt": logic.less, "le": logic.less_equal,
@@ -108,8 +109,8 @@ def attach() -> None:
         "flatten": _flatten,
         "astype": _astype,
         "to": _astype,
-        "max": _extremum(reduce.amax, reduce.argmax),
-        "min": _extremum(reduce.amin, reduce.argmin),
+        "max": _extremum(reduce.amax, statistics.argmax),
+        "min": _extremum(reduce.amin, statistics.argmin),
         "any": reduce.any,
         "all": reduce.all,
     }

@@ -10,7 +10,7 @@ import numpy as np
 from ..dtype import promote
 from ..shape import Aval, ShapeError, SymDim, element_count, shape_text
 from ..tensor import Tensor
-from . import array, fast, math, reduce
+from . import arithmetic, array, fast, math, reduce
 from .cast import TensorLike, as_float, cast_to
 from .registry import Call, Composite, GradContext, Op, apply, checked, op
 from .rules import require_float, require_same_dtype
@@ -74,10 +74,10 @@ def _layer_kernel(
 
 def _normalized(x: Tensor, axes: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor]:
     """Return ``(x - mean) * scale`` and ``scale``, one over the deviation."""
-    centred = math.sub(x, reduce.mean(x, axes, keepdims=True))
+    centred = arithmetic.sub(x, reduce.mean(x, axes, keepdims=True))
     variance = reduce.mean(math.square(centred), axes, keepdims=True)
-    scale = math.rsqrt(math.add(variance, eps))
-    return math.mul(centred, scale), scale
+    scale = math.rsqrt(arithmetic.add(variance, eps))
+    return arithmetic.mul(centred, scale), scale
 
 
 def _expand_layer_norm(
@@ -85,8 +85,8 @@ def _expand_layer_norm(
 ) -> Tensor:
     out, _ = _normalized(input, _last_axes(input, normalized_shape), eps)
     if affine:
-        out = math.mul(out, affine[0])
-    return math.add(out, affine[1]) if len(affine) == 2 else out
+        out = arithmetic.mul(out, affine[0])
+    return arithmetic.add(out, affine[1]) if len(affine) == 2 else out
 
 
 def _layer_grad(ctx: GradContext) -> Grads:
@@ -98,7 +98,7 @@ def _layer_grad(ctx: GradContext) -> Grads:
         grads[0] = layer_norm_input_grad(ctx.dout, x, *affine[:1], len(shape), eps)
     if affine:
         hat, _ = _normalized(x, _last_axes(x, shape), eps)
-        scaled = math.mul(ctx.dout, hat)
+        scaled = arithmetic.mul(ctx.dout, hat)
         grads.append(reduce.sum(scaled, outer) if outer else scaled)
     if len(affine) == 2:
         grads.append(reduce.sum(ctx.dout, outer) if outer else ctx.dout)
@@ -182,10 +182,12 @@ def _expand_layer_input_grad(
     ndim = len(input.shape)
     axes = tuple(range(ndim - count, ndim))
     hat, scale = _normalized(input, axes, eps)
-    slope = math.mul(dout, weight[0]) if weight else dout
+    slope = arithmetic.mul(dout, weight[0]) if weight else dout
     mean = reduce.mean(slope, axes, keepdims=True)
-    along = reduce.mean(math.mul(slope, hat), axes, keepdims=True)
-    return math.mul(scale, math.sub(math.sub(slope, mean), math.mul(hat, along)))
+    along = reduce.mean(arithmetic.mul(slope, hat), axes, keepdims=True)
+    return arithmetic.mul(
+        scale, arithmetic.sub(arithmetic.sub(slope, mean), arithmetic.mul(hat, along))
+    )
 
 
 def _layer_input_grad_kernel(
@@ -277,8 +279,10 @@ def _unbiased(variance: Tensor, like: Tensor) -> Tensor:
     if isinstance(count, SymDim):
         ones = array.ones_like(like)
         total = cast_to(reduce.sum(ones, _channel_axes(like)), variance.dtype)
-        return math.mul(variance, math.div(total, math.maximum(math.sub(total, 1.0), 1.0)))
-    return math.mul(variance, count / max(count - 1, 1))
+        return arithmetic.mul(
+            variance, arithmetic.div(total, arithmetic.maximum(arithmetic.sub(total, 1.0), 1.0))
+        )
+    return arithmetic.mul(variance, count / max(count - 1, 1))
 
 
 def _expand_batch_norm(
@@ -296,12 +300,14 @@ def _expand_batch_norm(
     mean, variance = running_mean, running_var
     if training:
         mean = reduce.mean(input, axes)
-        centred = math.sub(input, _along_channels(mean, input))
+        centred = arithmetic.sub(input, _along_channels(mean, input))
         variance = reduce.mean(math.square(centred), axes)
     # One scale and one shift a channel, then a single pass over the images.
-    scale = math.mul(weight, math.rsqrt(math.add(cast_to(variance, input.dtype), eps)))
-    shift = math.sub(bias, math.mul(cast_to(mean, input.dtype), scale))
-    out = math.add(math.mul(input, _along_channels(scale, input)), _along_channels(shift, input))
+    scale = arithmetic.mul(weight, math.rsqrt(arithmetic.add(cast_to(variance, input.dtype), eps)))
+    shift = arithmetic.sub(bias, arithmetic.mul(cast_to(mean, input.dtype), scale))
+    out = arithmetic.add(
+        arithmetic.mul(input, _along_channels(scale, input)), _along_channels(shift, input)
+    )
     if not training:
         return out
     new_mean = _moved(running_mean, cast_to(mean, running_mean.dtype), momentum)
@@ -310,7 +316,7 @@ def _expand_batch_norm(
 
 
 def _moved(old: Tensor, new: Tensor, momentum: float) -> Tensor:
-    return math.add(math.mul(old, 1.0 - momentum), math.mul(new, momentum))
+    return arithmetic.add(arithmetic.mul(old, 1.0 - momentum), arithmetic.mul(new, momentum))
 
 
 def _batch_kernel(
@@ -352,21 +358,21 @@ def _batch_grad(ctx: GradContext) -> Grads:
     axes = _channel_axes(x)
     if attrs["training"]:
         mean = reduce.mean(x, axes)
-        variance = reduce.mean(math.square(math.sub(x, _along_channels(mean, x))), axes)
-    scale = math.rsqrt(math.add(cast_to(variance, x.dtype), attrs["eps"]))
-    centred = math.sub(x, _along_channels(cast_to(mean, x.dtype), x))
-    hat = math.mul(centred, _along_channels(scale, x))
+        variance = reduce.mean(math.square(arithmetic.sub(x, _along_channels(mean, x))), axes)
+    scale = math.rsqrt(arithmetic.add(cast_to(variance, x.dtype), attrs["eps"]))
+    centred = arithmetic.sub(x, _along_channels(cast_to(mean, x.dtype), x))
+    hat = arithmetic.mul(centred, _along_channels(scale, x))
     dbias = reduce.sum(dout, axes)
-    dweight = reduce.sum(math.mul(dout, hat), axes)
+    dweight = reduce.sum(arithmetic.mul(dout, hat), axes)
     dx = None
     if ctx.needs[0]:
-        steep = _along_channels(math.mul(weight, scale), x)
+        steep = _along_channels(arithmetic.mul(weight, scale), x)
         slope = dout
         if attrs["training"]:
             mean_dout = reduce.mean(dout, axes, keepdims=True)
-            along = reduce.mean(math.mul(dout, hat), axes, keepdims=True)
-            slope = math.sub(math.sub(dout, mean_dout), math.mul(hat, along))
-        dx = math.mul(slope, steep)
+            along = reduce.mean(arithmetic.mul(dout, hat), axes, keepdims=True)
+            slope = arithmetic.sub(arithmetic.sub(dout, mean_dout), arithmetic.mul(hat, along))
+        dx = arithmetic.mul(slope, steep)
     return dx, None, None, dweight, dbias
 
 

@@ -10,16 +10,18 @@ import numpy as np
 from ..dtype import bool_, int32, int64
 from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
-from . import array, fast, logic, math
+from . import arithmetic, array, fast, logic
 from .cast import TensorLike, as_float, as_tensor, cast_to
-from .registry import Call, Composite, GradContext, Host, Reduce, op
-from .rules import normalize_axes, normalize_axis, product, reduced_shape, require_float
+from .registry import Call, Composite, GradContext, Reduce, op
+from .rules import normalize_axes, product, reduced_shape, require_float
 
 Axis = int | Sequence[int] | None
 Grads = tuple[Tensor | None, ...]
 
 
-def _rule(name: str) -> Any:
+def reduced_rule(name: str) -> Any:
+    """Return the shape rule of a reduction."""
+
     def infer(input: Aval, axis: tuple[int, ...] | None, keepdims: bool) -> Aval:
         axes = normalize_axes(name, axis, input.ndim)
         return Aval(reduced_shape(input.shape, axes, keepdims), input.dtype)
@@ -27,7 +29,8 @@ def _rule(name: str) -> Any:
     return infer
 
 
-def _prepare(name: str, input: Tensor, axis: Axis, keepdims: bool) -> Call:
+def prepare(name: str, input: Tensor, axis: Axis, keepdims: bool) -> Call:
+    """Return a reduction's call, its axes counted from the front."""
     axes = None if axis is None else normalize_axes(name, axis, len(input.shape))
     return (input,), {"axis": axes, "keepdims": bool(keepdims)}
 
@@ -40,11 +43,13 @@ def restore(reduced: Tensor, like: Tensor, axis: tuple[int, ...] | None, keepdim
     return array.reshape(reduced, reduced_shape(like.shape, axes, True))
 
 
-def _restored(ctx: GradContext, value: Tensor) -> Tensor:
+def restored(ctx: GradContext, value: Tensor) -> Tensor:
+    """Return a value of the reduced shape, ready to broadcast beside the input."""
     return restore(value, ctx.inputs[0], ctx.attrs["axis"], ctx.attrs["keepdims"])
 
 
-def _count(tensor: Tensor, axis: tuple[int, ...] | None) -> Dim:
+def count_of(tensor: Tensor, axis: tuple[int, ...] | None) -> Dim:
+    """Return how many elements meet in one of the result."""
     axes = normalize_axes("mean", axis, len(tensor.shape))
     return product([tensor.shape[a] for a in axes])
 
@@ -55,11 +60,11 @@ def _sum_kernel(input: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
 
 def _sum_grad(ctx: GradContext) -> Grads:
     x = ctx.inputs[0]
-    return (array.broadcast_to(_restored(ctx, ctx.dout), x.shape),)
+    return (array.broadcast_to(restored(ctx, ctx.dout), x.shape),)
 
 
 @op(
-    infer=_rule("sum"),
+    infer=reduced_rule("sum"),
     kernel=_sum_kernel,
     grad=_sum_grad,
     lowering=Reduce("sum"),
@@ -86,14 +91,14 @@ def sum(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
         The sums, in the input's dtype.
     """
     tensor = as_tensor(input)
-    return _prepare(
+    return prepare(
         "sum", cast_to(tensor, int64) if tensor.dtype is bool_ else tensor, axis, keepdims
     )
 
 
 def _mean_rule(input: Aval, axis: Any, keepdims: bool) -> Aval:
     require_float("mean", "input", input)
-    return _rule("mean")(input, axis, keepdims)
+    return reduced_rule("mean")(input, axis, keepdims)
 
 
 def _mean_kernel(input: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
@@ -104,17 +109,19 @@ def _mean_kernel(input: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
 
 
 def _divide_by_count(value: Tensor, tensor: Tensor, axis: tuple[int, ...] | None) -> Tensor:
-    count = _count(tensor, axis)
+    count = count_of(tensor, axis)
     if isinstance(count, SymDim):
         ones = array.ones_like(tensor)
-        return math.div(value, sum(ones, axis, keepdims=len(value.shape) == len(tensor.shape)))
-    return math.mul(value, 1.0 / count) if count else math.div(value, 0.0)
+        return arithmetic.div(
+            value, sum(ones, axis, keepdims=len(value.shape) == len(tensor.shape))
+        )
+    return arithmetic.mul(value, 1.0 / count) if count else arithmetic.div(value, 0.0)
 
 
 def _mean_grad(ctx: GradContext) -> Grads:
     x, axis = ctx.inputs[0], ctx.attrs["axis"]
     scaled = _divide_by_count(ctx.dout, x, axis)
-    return (array.broadcast_to(_restored(ctx, scaled), x.shape),)
+    return (array.broadcast_to(restored(ctx, scaled), x.shape),)
 
 
 def _expand_mean(input: Tensor, axis: tuple[int, ...] | None, keepdims: bool) -> Tensor:
@@ -148,11 +155,12 @@ def mean(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     Tensor
         The means; of nothing NaN.
     """
-    return _prepare("mean", as_float(input), axis, keepdims)
+    return prepare("mean", as_float(input), axis, keepdims)
 
 
-def _extremum_rule(name: str) -> Any:
-    base = _rule(name)
+def extremum_rule(name: str) -> Any:
+    """Return the shape rule of a reduction that needs at least one element."""
+    base = reduced_rule(name)
 
     def infer(input: Aval, axis: Any, keepdims: bool) -> Aval:
         for item in normalize_axes(name, axis, input.ndim):
@@ -168,14 +176,14 @@ def _extremum_rule(name: str) -> Any:
 
 def _extremum_grad(ctx: GradContext) -> Grads:
     x, axis = ctx.inputs[0], ctx.attrs["axis"]
-    won = cast_to(logic.equal(x, _restored(ctx, ctx.outputs[0])), ctx.dout.dtype)
+    won = cast_to(logic.equal(x, restored(ctx, ctx.outputs[0])), ctx.dout.dtype)
     # Equal winners share the gradient.
-    share = math.div(won, sum(won, axis, keepdims=True))
-    return (math.mul(share, _restored(ctx, ctx.dout)),)
+    share = arithmetic.div(won, sum(won, axis, keepdims=True))
+    return (arithmetic.mul(share, restored(ctx, ctx.dout)),)
 
 
 @op(
-    infer=_extremum_rule("amax"),
+    infer=extremum_rule("amax"),
     kernel=lambda input, axis, keepdims: np.max(input, axis, keepdims=keepdims),
     grad=_extremum_grad,
     lowering=Reduce("max"),
@@ -206,11 +214,11 @@ def amax(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     ValueError
         If a reduced axis is empty.
     """
-    return _prepare("amax", as_tensor(input), axis, keepdims)
+    return prepare("amax", as_tensor(input), axis, keepdims)
 
 
 @op(
-    infer=_extremum_rule("amin"),
+    infer=extremum_rule("amin"),
     kernel=lambda input, axis, keepdims: np.min(input, axis, keepdims=keepdims),
     grad=_extremum_grad,
     lowering=Reduce("min"),
@@ -241,21 +249,7 @@ def amin(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     ValueError
         If a reduced axis is empty.
     """
-    return _prepare("amin", as_tensor(input), axis, keepdims)
-
-
-def max(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return the maximum and its position: one pair over all elements, or along ``axis``."""
-    return _with_position(amax, argmax, input, axis, keepdims)
-
-
-def min(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return the minimum and its position: one pair over all elements, or along ``axis``."""
-    return _with_position(amin, argmin, input, axis, keepdims)
-
-
-def _with_position(value: Any, position: Any, input: Tensor, axis: Any, keepdims: bool) -> Any:
-    return value(input, axis, keepdims), position(input, axis, keepdims)
+    return prepare("amin", as_tensor(input), axis, keepdims)
 
 
 def _prod_kernel(input: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
@@ -272,13 +266,13 @@ def _prod_grad(ctx: GradContext) -> Grads:
     alone = logic.logical_and(zero, logic.equal(count, 1))
     none = logic.logical_and(logic.logical_not(zero), logic.equal(count, 0))
     rest = logic.select(
-        logic.logical_or(alone, none), math.div(others, filled), array.zeros_like(x)
+        logic.logical_or(alone, none), arithmetic.div(others, filled), array.zeros_like(x)
     )
-    return (math.mul(rest, _restored(ctx, ctx.dout)),)
+    return (arithmetic.mul(rest, restored(ctx, ctx.dout)),)
 
 
 @op(
-    infer=_rule("prod"),
+    infer=reduced_rule("prod"),
     kernel=_prod_kernel,
     grad=_prod_grad,
     lowering=Reduce("prod"),
@@ -303,204 +297,7 @@ def prod(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     Tensor
         The products, in the input's dtype.
     """
-    return _prepare("prod", as_tensor(input), axis, keepdims)
-
-
-def _position_rule(name: str) -> Any:
-    def infer(input: Aval, axis: int | None, keepdims: bool) -> Aval:
-        _extremum_rule(name)(input, axis, keepdims)
-        axes = normalize_axes(name, axis, input.ndim)
-        return Aval(reduced_shape(input.shape, axes, keepdims), int32)
-
-    return infer
-
-
-def _position_kernel(find: Any) -> Any:
-    def kernel(input: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray:
-        return np.asarray(find(input, axis, keepdims=keepdims)).astype(np.int32)
-
-    return kernel
-
-
-@op(
-    infer=_position_rule("argmax"),
-    kernel=_position_kernel(np.argmax),
-    lowering=Host("finds positions in NumPy"),
-    category="reduce",
-    primitive="Argmax",
-    method=True,
-)
-def argmax(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
-    """Return where the largest element stands; of equal ones the first.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape; NaN counts as largest.
-    axis : int, optional
-        The axis to search; None searches all elements in order.
-    keepdims : bool
-        Whether the axis stays, with size 1.
-
-    Returns
-    -------
-    Tensor
-        Int32 positions.
-
-    Raises
-    ------
-    ValueError
-        If the axis is empty.
-    """
-    return _positions("argmax", input, axis, keepdims)
-
-
-@op(
-    infer=_position_rule("argmin"),
-    kernel=_position_kernel(np.argmin),
-    lowering=Host("finds positions in NumPy"),
-    category="reduce",
-    primitive="Argmin",
-    method=True,
-)
-def argmin(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
-    """Return where the smallest element stands; of equal ones the first.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape; NaN counts as smallest.
-    axis : int, optional
-        The axis to search; None searches all elements in order.
-    keepdims : bool
-        Whether the axis stays, with size 1.
-
-    Returns
-    -------
-    Tensor
-        Int32 positions.
-
-    Raises
-    ------
-    ValueError
-        If the axis is empty.
-    """
-    return _positions("argmin", input, axis, keepdims)
-
-
-def _positions(name: str, input: TensorLike, axis: int | None, keepdims: bool) -> Call:
-    tensor = as_tensor(input)
-    at = None if axis is None else normalize_axis(name, axis, len(tensor.shape))
-    return (tensor,), {"axis": at, "keepdims": bool(keepdims)}
-
-
-def _var_rule(name: str) -> Any:
-    def infer(input: Aval, axis: Any, ddof: int, keepdims: bool) -> Aval:
-        require_float(name, "input", input)
-        return _rule(name)(input, axis, keepdims)
-
-    return infer
-
-
-def _expand_var(input: Tensor, axis: Any, ddof: int, keepdims: bool) -> Tensor:
-    centred = math.sub(input, mean(input, axis, keepdims=True))
-    squares = mean(math.square(centred), axis, keepdims)
-    if not ddof:
-        return squares
-    count = _count(input, axis)
-    if isinstance(count, SymDim):
-        total = sum(array.ones_like(input), axis, keepdims)
-        return math.mul(squares, math.div(total, math.sub(total, float(ddof))))
-    return math.mul(squares, count / (count - ddof) if count != ddof else float("nan"))
-
-
-def _var_slope(ctx: GradContext) -> Tensor:
-    """Return the gradient of the variance: 2 (x - mean) / (count - ddof)."""
-    x, axis = ctx.inputs[0], ctx.attrs["axis"]
-    centred = math.sub(x, mean(x, axis, keepdims=True))
-    total = sum(array.ones_like(x), axis, keepdims=True)
-    return math.div(math.mul(centred, 2.0), math.sub(total, float(ctx.attrs["ddof"])))
-
-
-def _var_grad(ctx: GradContext) -> Grads:
-    return (math.mul(_restored(ctx, ctx.dout), _var_slope(ctx)),)
-
-
-def _var_kernel(input: np.ndarray, axis: Any, ddof: int, keepdims: bool) -> np.ndarray:
-    return np.var(input, axis, ddof=ddof, keepdims=keepdims)
-
-
-@op(
-    infer=_var_rule("var"),
-    kernel=_var_kernel,
-    grad=_var_grad,
-    lowering=Composite(_expand_var),
-    category="reduce",
-    primitive="ReduceVar",
-    method=True,
-)
-def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Call:
-    """Return the variance along axes.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape; integers are cast to float32.
-    axis : int or tuple of int, optional
-        Axes to reduce; None means all.
-    ddof : int
-        Subtracted from the number of elements in the divisor; 1 is the sample variance.
-    keepdims : bool
-        Whether the axes stay, with size 1.
-
-    Returns
-    -------
-    Tensor
-        The variances.
-    """
-    inputs, attrs = _prepare("var", as_float(input), axis, keepdims)
-    return inputs, {**attrs, "ddof": int(ddof)}
-
-
-def _std_grad(ctx: GradContext) -> Grads:
-    out = _restored(ctx, math.mul(ctx.outputs[0], 2.0))
-    return (math.div(math.mul(_restored(ctx, ctx.dout), _var_slope(ctx)), out),)
-
-
-def _std_kernel(input: np.ndarray, axis: Any, ddof: int, keepdims: bool) -> np.ndarray:
-    return np.std(input, axis, ddof=ddof, keepdims=keepdims)
-
-
-@op(
-    infer=_var_rule("std"),
-    kernel=_std_kernel,
-    grad=_std_grad,
-    lowering=Composite(lambda *args, **attrs: math.sqrt(_expand_var(*args, **attrs))),
-    category="reduce",
-    primitive="ReduceStd",
-    method=True,
-)
-def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Call:
-    """Return the standard deviation along axes.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape; integers are cast to float32.
-    axis : int or tuple of int, optional
-        Axes to reduce; None means all.
-    ddof : int
-        Subtracted from the number of elements in the divisor.
-    keepdims : bool
-        Whether the axes stay, with size 1.
-
-    Returns
-    -------
-    Tensor
-        The square roots of the variances.
-    """
-    inputs, attrs = _prepare("std", as_float(input), axis, keepdims)
-    return inputs, {**attrs, "ddof": int(ddof)}
+    return prepare("prod", as_tensor(input), axis, keepdims)
 
 
 def any(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:

@@ -43,6 +43,11 @@ class Pointwise:
 
     expr: Callable[..., Any]
 
+    @staticmethod
+    def of(name: str) -> Pointwise:
+        """Return the lowering of an op that is one scalar function of ``kernels.expressions``."""
+        return Pointwise(lambda b, *args: b.call(name, *args))
+
 
 @dataclass(frozen=True, slots=True)
 class Reduce:

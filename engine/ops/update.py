@@ -8,7 +8,7 @@ import numpy as np
 
 from ..shape import Aval
 from ..tensor import Tensor
-from . import math
+from . import arithmetic, math
 from .cast import as_tensor, cast_to
 from .registry import Call, Composite, op
 from .rules import broadcast, require_same_dtype
@@ -38,13 +38,13 @@ def _expand_sgd(
 ) -> tuple[Tensor, Tensor]:
     momentum, dampening = attrs["momentum"], attrs["dampening"]
     if attrs["weight_decay"]:
-        grad = math.add(grad, math.mul(param, attrs["weight_decay"]))
+        grad = arithmetic.add(grad, arithmetic.mul(param, attrs["weight_decay"]))
     if not momentum:
-        return math.sub(param, math.mul(grad, lr)), accum
-    fresh = math.mul(grad, 1.0 if attrs["first"] else 1.0 - dampening)
-    accum = math.add(math.mul(accum, momentum), fresh)
-    step = math.add(grad, math.mul(accum, momentum)) if attrs["nesterov"] else accum
-    return math.sub(param, math.mul(step, lr)), accum
+        return arithmetic.sub(param, arithmetic.mul(grad, lr)), accum
+    fresh = arithmetic.mul(grad, 1.0 if attrs["first"] else 1.0 - dampening)
+    accum = arithmetic.add(arithmetic.mul(accum, momentum), fresh)
+    step = arithmetic.add(grad, arithmetic.mul(accum, momentum)) if attrs["nesterov"] else accum
+    return arithmetic.sub(param, arithmetic.mul(step, lr)), accum
 
 
 def _sgd_kernel(
@@ -114,10 +114,10 @@ def _expand_momentum(
 ) -> tuple[Tensor, Tensor]:
     momentum = attrs["momentum"]
     if attrs["weight_decay"]:
-        grad = math.add(grad, math.mul(param, attrs["weight_decay"]))
-    accum = math.add(math.mul(accum, momentum), grad)
-    step = math.add(grad, math.mul(accum, momentum)) if attrs["use_nesterov"] else accum
-    return math.sub(param, math.mul(step, lr)), accum
+        grad = arithmetic.add(grad, arithmetic.mul(param, attrs["weight_decay"]))
+    accum = arithmetic.add(arithmetic.mul(accum, momentum), grad)
+    step = arithmetic.add(grad, arithmetic.mul(accum, momentum)) if attrs["use_nesterov"] else accum
+    return arithmetic.sub(param, arithmetic.mul(step, lr)), accum
 
 
 def _momentum_kernel(

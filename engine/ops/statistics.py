@@ -1,0 +1,229 @@
+"""Variance, deviation, and where extremes stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtype import int32
+from ..shape import Aval, SymDim
+from ..tensor import Tensor
+from . import arithmetic, array, math, reduce
+from .cast import TensorLike, as_float, as_tensor
+from .reduce import Axis, Grads, count_of, extremum_rule, prepare, reduced_rule, restored
+from .registry import Call, Composite, GradContext, Host, op
+from .rules import normalize_axes, normalize_axis, reduced_shape, require_float
+
+
+def max(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return the maximum and its position: one pair over all elements, or along ``axis``."""
+    return _with_position(reduce.amax, argmax, input, axis, keepdims)
+
+
+def min(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return the minimum and its position: one pair over all elements, or along ``axis``."""
+    return _with_position(reduce.amin, argmin, input, axis, keepdims)
+
+
+def _with_position(value: Any, position: Any, input: Tensor, axis: Any, keepdims: bool) -> Any:
+    return value(input, axis, keepdims), position(input, axis, keepdims)
+
+
+def _position_rule(name: str) -> Any:
+    def infer(input: Aval, axis: int | None, keepdims: bool) -> Aval:
+        extremum_rule(name)(input, axis, keepdims)
+        axes = normalize_axes(name, axis, input.ndim)
+        return Aval(reduced_shape(input.shape, axes, keepdims), int32)
+
+    return infer
+
+
+def _position_kernel(find: Any) -> Any:
+    def kernel(input: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray:
+        return np.asarray(find(input, axis, keepdims=keepdims)).astype(np.int32)
+
+    return kernel
+
+
+@op(
+    infer=_position_rule("argmax"),
+    kernel=_position_kernel(np.argmax),
+    lowering=Host("finds positions in NumPy"),
+    category="reduce",
+    primitive="Argmax",
+    method=True,
+)
+def argmax(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
+    """Return where the largest element stands; of equal ones the first.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; NaN counts as largest.
+    axis : int, optional
+        The axis to search; None searches all elements in order.
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    Tensor
+        Int32 positions.
+
+    Raises
+    ------
+    ValueError
+        If the axis is empty.
+    """
+    return _positions("argmax", input, axis, keepdims)
+
+
+@op(
+    infer=_position_rule("argmin"),
+    kernel=_position_kernel(np.argmin),
+    lowering=Host("finds positions in NumPy"),
+    category="reduce",
+    primitive="Argmin",
+    method=True,
+)
+def argmin(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
+    """Return where the smallest element stands; of equal ones the first.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; NaN counts as smallest.
+    axis : int, optional
+        The axis to search; None searches all elements in order.
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    Tensor
+        Int32 positions.
+
+    Raises
+    ------
+    ValueError
+        If the axis is empty.
+    """
+    return _positions("argmin", input, axis, keepdims)
+
+
+def _positions(name: str, input: TensorLike, axis: int | None, keepdims: bool) -> Call:
+    tensor = as_tensor(input)
+    at = None if axis is None else normalize_axis(name, axis, len(tensor.shape))
+    return (tensor,), {"axis": at, "keepdims": bool(keepdims)}
+
+
+def _var_rule(name: str) -> Any:
+    def infer(input: Aval, axis: Any, ddof: int, keepdims: bool) -> Aval:
+        require_float(name, "input", input)
+        return reduced_rule(name)(input, axis, keepdims)
+
+    return infer
+
+
+def _expand_var(input: Tensor, axis: Any, ddof: int, keepdims: bool) -> Tensor:
+    centred = arithmetic.sub(input, reduce.mean(input, axis, keepdims=True))
+    squares = reduce.mean(math.square(centred), axis, keepdims)
+    if not ddof:
+        return squares
+    count = count_of(input, axis)
+    if isinstance(count, SymDim):
+        total = reduce.sum(array.ones_like(input), axis, keepdims)
+        return arithmetic.mul(squares, arithmetic.div(total, arithmetic.sub(total, float(ddof))))
+    return arithmetic.mul(squares, count / (count - ddof) if count != ddof else float("nan"))
+
+
+def _var_slope(ctx: GradContext) -> Tensor:
+    """Return the gradient of the variance: 2 (x - mean) / (count - ddof)."""
+    x, axis = ctx.inputs[0], ctx.attrs["axis"]
+    centred = arithmetic.sub(x, reduce.mean(x, axis, keepdims=True))
+    total = reduce.sum(array.ones_like(x), axis, keepdims=True)
+    return arithmetic.div(
+        arithmetic.mul(centred, 2.0), arithmetic.sub(total, float(ctx.attrs["ddof"]))
+    )
+
+
+def _var_grad(ctx: GradContext) -> Grads:
+    return (arithmetic.mul(restored(ctx, ctx.dout), _var_slope(ctx)),)
+
+
+def _var_kernel(input: np.ndarray, axis: Any, ddof: int, keepdims: bool) -> np.ndarray:
+    return np.var(input, axis, ddof=ddof, keepdims=keepdims)
+
+
+@op(
+    infer=_var_rule("var"),
+    kernel=_var_kernel,
+    grad=_var_grad,
+    lowering=Composite(_expand_var),
+    category="reduce",
+    primitive="ReduceVar",
+    method=True,
+)
+def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Call:
+    """Return the variance along axes.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers are cast to float32.
+    axis : int or tuple of int, optional
+        Axes to reduce; None means all.
+    ddof : int
+        Subtracted from the number of elements in the divisor; 1 is the sample variance.
+    keepdims : bool
+        Whether the axes stay, with size 1.
+
+    Returns
+    -------
+    Tensor
+        The variances.
+    """
+    inputs, attrs = prepare("var", as_float(input), axis, keepdims)
+    return inputs, {**attrs, "ddof": int(ddof)}
+
+
+def _std_grad(ctx: GradContext) -> Grads:
+    out = restored(ctx, arithmetic.mul(ctx.outputs[0], 2.0))
+    return (arithmetic.div(arithmetic.mul(restored(ctx, ctx.dout), _var_slope(ctx)), out),)
+
+
+def _std_kernel(input: np.ndarray, axis: Any, ddof: int, keepdims: bool) -> np.ndarray:
+    return np.std(input, axis, ddof=ddof, keepdims=keepdims)
+
+
+@op(
+    infer=_var_rule("std"),
+    kernel=_std_kernel,
+    grad=_std_grad,
+    lowering=Composite(lambda *args, **attrs: math.sqrt(_expand_var(*args, **attrs))),
+    category="reduce",
+    primitive="ReduceStd",
+    method=True,
+)
+def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Call:
+    """Return the standard deviation along axes.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers are cast to float32.
+    axis : int or tuple of int, optional
+        Axes to reduce; None means all.
+    ddof : int
+        Subtracted from the number of elements in the divisor.
+    keepdims : bool
+        Whether the axes stay, with size 1.
+
+    Returns
+    -------
+    Tensor
+        The square roots of the variances.
+    """
+    inputs, attrs = prepare("std", as_float(input), axis, keepdims)
+    return inputs, {**attrs, "ddof": int(ddof)}
