@@ -2,9 +2,11 @@
 
 import os
 import queue
+import random
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -186,6 +188,20 @@ def test_a_session_killed_in_its_work_comes_back_with_the_drawing() -> None:
         assert events.wait(m.DocumentLoaded).problems == ()
         client.send(m.Run())
         assert events.wait(m.RunFinished).loss
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kill_at_any_moment_is_reported_and_leaves_nothing(seed: int) -> None:
+    events = Events()
+    with Client(events) as client:
+        client.send(m.LoadDocument(dumps(small_net())))
+        client.send(m.Train())
+        time.sleep(random.Random(seed).uniform(0.0, 1.5))
+        assert client.pid is not None
+        os.kill(client.pid, signal.SIGKILL)
+        assert events.wait(m.SessionLost).exit_code == -signal.SIGKILL
+    answered = [event.request for event in events.seen if hasattr(event, "request")]
+    assert sorted(answered) == [1, 2]
 
 
 def test_a_training_is_paused_and_stopped_between_its_steps() -> None:

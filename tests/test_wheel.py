@@ -59,7 +59,7 @@ def test_every_module_is_in_the_wheel(installed: Path) -> None:
 
 def test_every_asset_is_in_the_wheel(installed: Path) -> None:
     wanted = {p for p in source_files("*") if p.startswith("assets") and (ROOT / p).is_file()}
-    packed = {str(p.relative_to(installed / "cellwire")) for p in installed.rglob("*")}
+    packed = {str(p.relative_to(installed / "cellwire")) for p in (installed / "cellwire").rglob("*")}
     assert {p for p in wanted if not p.endswith("~")} <= packed
 
 
