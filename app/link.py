@@ -65,8 +65,12 @@ class SessionLink(QObject):
         self.load()
 
     def restart(self) -> None:
-        """End the session, however busy it is, and start a new one with the same drawing."""
-        self.close()
+        """End the session at once, however busy it is, and start one with the same drawing."""
+        client, self._client = self._client, None
+        self._answers.clear()
+        if client is not None:
+            client.kill()
+        news.forget_session(self.state)
         self.start()
 
     def close(self) -> None:
@@ -76,14 +80,6 @@ class SessionLink(QObject):
         self._answers.clear()
         if client is not None:
             client.close()
-
-    def kill(self) -> None:
-        """End a session that hangs at once, and start a new one."""
-        client, self._client = self._client, None
-        self._answers.clear()
-        if client is not None:
-            client.kill()
-        self.start()
 
     def send(self, command: m.AnyCommand, then: Answer | None = None) -> None:
         """Send a command; `then` is called with its answer, on the GUI thread."""

@@ -23,10 +23,16 @@ def _ready(state: EditorState, event: m.Ready) -> None:
 
 
 def _lost(state: EditorState, event: m.SessionLost) -> None:
-    state.run = Run()
-    state.group_states, groups = {}, tuple(state.group_states)
+    forget_session(state)
     state.set_session(dataclasses.replace(state.session, state="lost", message=event.message))
     state.add_log("error", "\n".join(filter(None, (event.message, event.last_words))))
+
+
+def forget_session(state: EditorState) -> None:
+    """Forget what only the session's process held: the run, and what it compiled."""
+    groups = state.group_states.keys() | state.reports.keys()
+    state.run, state.group_states, state.reports = Run(), {}, {}
+    state.set_session(SessionInfo())
     state.run_changed.emit(state.run)
     for group in groups:
         state.group_changed.emit(group)

@@ -59,7 +59,7 @@ def node_entries(state: EditorState, specs: Sequence[NodeSpec] | None = None) ->
     return [
         Entry(
             spec.title,
-            spec.doc.split(". ")[0].rstrip("."),
+            spec.doc.split(". ")[0].rstrip(".").replace("`", ""),
             spec.category,
             " ".join((spec.title, spec.type.partition(".")[2], spec.stem, *spec.keywords)),
             lambda canvas, type=spec.type: canvas.editor.add_node_in_view(type),

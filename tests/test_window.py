@@ -403,6 +403,10 @@ def test_a_killed_session_says_so_and_can_be_restarted(window: MainWindow, qtbot
     QTest.mouseClick(window.topbar.buttons["run"], LEFT)
     until(qtbot, lambda: state.run.finished is not None)
     assert state.run.milliseconds["a"] > 0
+    window.link.restart()
+    assert state.session.state == "starting"
+    assert state.run.milliseconds == {}
+    until(qtbot, lambda: state.run.state == "ready")
 
 
 def test_a_session_that_cannot_start_says_why(desktop: object, qtbot: QtBot) -> None:

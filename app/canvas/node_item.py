@@ -50,6 +50,11 @@ class NodeItem(QGraphicsRectItem):
         """The card's rectangle in the scene."""
         return self.look.card.rect.translated(self.pos())
 
+    @property
+    def covered(self) -> QRectF:
+        """What wires go around: the card, with the sentence of an error below it."""
+        return self.frame.adjusted(0.0, 0.0, 0.0, ERROR_HEIGHT if self.look.error else 0.0)
+
     def input_at(self, port: str) -> QPointF:
         """Where an input is in the scene; one that the card does not have is at its corner."""
         return self.pos() + self.look.card.inputs.get(port, QPointF(0.0, self.look.card.height))

@@ -88,9 +88,9 @@ class CanvasScene(QGraphicsScene):
             item = self.nodes[id] = NodeItem(node, look)
             self.addItem(item)
             return True
-        before = (item.x(), item.y(), item.look.card)
+        before = (item.covered, item.look.card)
         item.show_node(node, look)
-        return before != (item.x(), item.y(), item.look.card)
+        return before != (item.covered, item.look.card)
 
     def _sync_edge(self, key: EdgeKey, edge: Edge, moved: bool) -> None:
         item = self.edges.get(key)
@@ -303,7 +303,7 @@ class CanvasScene(QGraphicsScene):
         """The cards between the ends of a wire, however high or low."""
         span = QRectF(start.x(), -EXTENT, end.x() - start.x(), 2 * EXTENT)
         found = self.node_bounds.touching(span)
-        return [self.nodes[id].frame for id in found if id not in (edge.source, edge.target)]
+        return [self.nodes[id].covered for id in found if id not in (edge.source, edge.target)]
 
     def drag(self, offsets: Mapping[str, QPointF]) -> None:
         """Show nodes at other places while they are dragged; the document knows nothing of it."""

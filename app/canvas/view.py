@@ -42,6 +42,7 @@ from .tools import BandTool, ClickTool, MoveTool, PanTool, ResizeTool, Tool, Wir
 LEAST_ZOOM, MOST_ZOOM = 0.04, 3.0
 ZOOM_STEP = 1.2
 CACHE_KIB = 96 * 1024
+WELCOME = "Drag a node here from the left, or press Tab to search for one"
 FIT_MARGIN = 48.0
 """Pixels left free around the drawing when it is fitted."""
 
@@ -73,6 +74,7 @@ class CanvasView(QGraphicsView):
         self.crumbs = Crumbs(state, self)
         self.minimap = Minimap(self.canvas, self.visible_rect, self.center_on, self)
         state.document_replaced.connect(self._show_saved_view)
+        state.document_changed.connect(lambda _: self._show_minimap())
 
     def _set_up(self) -> None:
         self.setObjectName("canvas")
@@ -171,6 +173,15 @@ class CanvasView(QGraphicsView):
     def _looked(self) -> None:
         middle = self.visible_rect().center()
         self.state.document.view = SavedView(center=(middle.x(), middle.y()), zoom=self.zoom)
+        self._show_minimap()
+
+    def _show_minimap(self) -> None:
+        """The minimap gives way to a card behind it when everything is seen anyway."""
+        corner = self.mapToScene(self.minimap.geometry()).boundingRect()
+        bounds = self.canvas.node_bounds
+        whole = self.visible_rect().contains(bounds.united())
+        hides = whole and bool(bounds.touching(corner))
+        self.minimap.setVisible(bool(bounds.keys) and not hides)
         self.minimap.update()
 
     def _show_saved_view(self, _: object = None) -> None:
@@ -219,9 +230,15 @@ class CanvasView(QGraphicsView):
         self._paint_over()
 
     def _paint_over(self) -> None:
-        if self._tool is None and self._lit is None:
+        empty = not (self.canvas.nodes or self.canvas.boxes)
+        if self._tool is None and self._lit is None and not empty:
             return
         painter = QPainter(self.viewport())
+        if empty:
+            painter.setFont(theme.font(theme.HEAD))
+            painter.setPen(theme.current().color("muted"))
+            middle = int(Qt.AlignmentFlag.AlignCenter)
+            painter.drawText(self.viewport().rect(), middle, WELCOME)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setWorldTransform(self.viewportTransform())
         if self._lit in self.canvas.edges:
