@@ -254,11 +254,6 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(reversed(result))
 
 
-def is_static(shape: Iterable[Dim]) -> bool:
-    """Return whether every size in ``shape`` is a plain int."""
-    return not any(isinstance(dim, SymDim) for dim in shape)
-
-
 @dataclass(frozen=True, slots=True)
 class Aval:
     """An abstract value: what is known of a tensor before it is computed."""

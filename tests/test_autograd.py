@@ -91,6 +91,11 @@ def test_what_does_not_matter_has_zeros() -> None:
     assert grads[1].asnumpy().tolist() == [[0, 0]]
 
 
+def test_frozen_weights_have_zeros() -> None:
+    frozen = Parameter([1.0], "frozen", requires_grad=False)
+    assert grad(lambda x: (x * frozen).sum(), None, frozen)(x_of(3)).tolist() == [0]
+
+
 def test_integer_tensors_can_be_derived_by() -> None:
     slope = grad(lambda x: x * x)(Tensor(np.array([2, 3], np.int32)))
     assert slope.asnumpy().tolist() == [4, 6]

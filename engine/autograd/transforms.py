@@ -8,6 +8,7 @@ from typing import Any
 
 from ..parameter import Parameter
 from ..tensor import Tensor
+from .backward import zeros_for
 from .gradgraph import gradients
 from .record import Record, require_grad_allowed, tensors_in
 
@@ -90,7 +91,8 @@ def value_and_grad(
     -------
     callable
         Gives ``(value, gradients)``; with both positions and weights the gradients are
-        ``(inputs, weights)``. What does not influence the value has a gradient of zeros.
+        ``(inputs, weights)``. A weight that does not influence the value, or is frozen
+        (``requires_grad`` false), has a gradient of zeros.
 
     Raises
     ------
@@ -129,7 +131,10 @@ def _derive(
             raise ValueError("grad: has_aux=True needs a function of at least two outputs.")
         outputs = tensors_in(value[0] if has_aux else value)
         douts = None if sens is None else _senses(sens, outputs)
-        grads = gradients(record, outputs, wrt, douts)
+        trained = [t for t in wrt if not (isinstance(t, Parameter) and not t.requires_grad)]
+        found = iter(gradients(record, outputs, trained, douts))
+        kept = {id(tensor) for tensor in trained}
+        grads = [next(found) if id(t) in kept else zeros_for(t) for t in wrt]
     finally:
         record.clear()
     if has_aux:
