@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from cellwire.engine import ops
 from cellwire.engine.compiler import compile_graph, compiled_kernel, trace
 from cellwire.engine.compiler.eager import find_kernel
@@ -78,7 +77,7 @@ def test_an_op_that_needs_numpy_is_refused_for_good():
 
 
 def test_the_debug_level_shows_the_stages(monkeypatch, capsys):
-    call = trace(lambda x: ops.softmax(x), [Aval((2, 3), float32)])
+    call = trace(ops.softmax, [Aval((2, 3), float32)])
     monkeypatch.setenv("CELLWIRE_DEBUG", "3")
     compile_graph(call.graph)
     shown = capsys.readouterr().err

@@ -445,6 +445,32 @@ def test_writing_in_place_counts_versions_and_keeps_the_buffer():
     assert buffer.tolist() == [-0.5, 0.5]
 
 
+def test_parameters_can_be_exchanged_and_results_keep_their_values():
+    a, b = cw.Parameter(cw.Tensor([1.0])), cw.Parameter(cw.Tensor([2.0]))
+
+    def swap(x):
+        old = a * 1.0
+        first, second = a + 0.0 * x, b + 0.0 * x
+        a.set_data(second)
+        b.set_data(first)
+        return old
+
+    run = compiled(swap)
+    results = [run(cw.Tensor([0.0])) for _ in range(3)]
+    assert [r.item() for r in results] == [1, 2, 1]
+    assert (a.item(), b.item()) == (2, 1)
+
+    def cross(x):
+        kept = a * 1.0
+        a.set_data(b)
+        b.set_data(kept)
+        return x
+
+    run = compiled(cross)
+    run(cw.Tensor([0.0]))
+    assert (a.item(), b.item()) == (1, 2)
+
+
 def test_the_learning_rate_can_be_changed_without_a_new_trace():
     net = nn.Dense(3, 2)
     optimizer = nn.SGD(net.trainable_params(), 0.1)

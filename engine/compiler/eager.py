@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.gradgraph import compiles_at_once
 from ..dtype import dtype_of
 from ..ops import registry
-from ..ops.registry import Op
+from ..ops.registry import Gemm, Op
 from ..shape import Aval
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs
 from .plan import NativeRun, Plan, compile_graph, whole
@@ -27,8 +27,11 @@ def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any
     """Run a composite op as one compiled kernel, or return None to leave it to NumPy.
 
     The first call with given shapes, dtypes and attributes is left to NumPy; the second compiles
-    (the first already in ``autograd.gradgraph.compiling_at_once``).
+    (the first already in ``autograd.gradgraph.compiling_at_once``). Matrix products are compiled
+    only there: elsewhere ``ops.fast`` keeps the kernels of those that gain by it.
     """
+    if op.lowering.__class__ is Gemm and not compiles_at_once():
+        return None
     run = find_kernel(op, arrays, attrs)
     return None if run is None else run(arrays)
 

@@ -258,7 +258,12 @@ class Jitted:
 
     @staticmethod
     def _commit(path: Specialisation, written: Sequence[np.ndarray], recorded: bool) -> None:
-        for parameter, array in zip(path.call.writes, written, strict=True):
+        targets = {id(parameter.data): parameter for parameter in path.call.writes}
+        values = [
+            array.copy() if targets.get(id(array), parameter) is not parameter else array
+            for parameter, array in zip(path.call.writes, written, strict=True)
+        ]
+        for parameter, array in zip(path.call.writes, values, strict=True):
             if array is parameter.data and not recorded:
                 _count_write(parameter)
             elif isinstance(parameter, Parameter):

@@ -50,7 +50,9 @@ def compile_graph(
     fuser = Fuser(simple, apart=tapped.values())
     fusion = fuser.run()
     show("groups", fusion)
-    plan = Planner(fusion, fuser, count, tapped, writes or {}).build()
+    inputs = set(graph.inputs)
+    given = frozenset(i for i, value in enumerate(graph.outputs) if value in inputs)
+    plan = Planner(fusion, fuser, count, tapped, writes or {}, given).build()
     plan.report.compile_seconds = time.perf_counter() - started
     show("plan", plan.report)
     return plan

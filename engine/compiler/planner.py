@@ -45,6 +45,7 @@ class Planner:
         results: int,
         tapped: dict[Value, Value],
         writes: dict[int, int],
+        given: frozenset[int],
     ) -> None:
         self.fusion = fusion
         self.fuser = fuser
@@ -52,6 +53,7 @@ class Planner:
         self.result_count = results
         self.tapped = tapped
         self.writes = writes
+        self.given = given
         self.slot: dict[Value, int] = {}
         self.made: list[Value] = []
         self.kernels: dict[str, Kernel] = {}
@@ -213,11 +215,15 @@ class Planner:
 
     @staticmethod
     def _elementwise(step: NativeStep, value: Value, source: Value) -> bool:
-        """Return whether the kernel reads ``source`` only where it writes ``value``."""
+        """Return whether the kernel reads ``source`` where it writes ``value``, and before."""
         space = step.group.space
         assert space is not None
         uses = [v for v, access in space.leaves.items() if access.base is source]
-        return uses == [source] and space.axes[source] == space.axes[value]
+        if uses != [source] or space.axes[source] != space.axes[value]:
+            return False
+        reads = [i for i, node in enumerate(space.nodes) if source in node.inputs]
+        written = next(i for i, node in enumerate(space.nodes) if value in node.outputs)
+        return reads[0] <= written
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -306,14 +312,17 @@ class Planner:
         return ready
 
     def _copied(self, outputs: Sequence[Reader], first_made: int) -> frozenset[int]:
-        """Return the outputs that must be copied: constants, and memory returned already."""
+        """Return the outputs that must be copied: constants, and memory that others hold.
+
+        An input that the caller asked for as it is comes back as it is.
+        """
         copied: set[int] = set()
         seen: set[int] = set()
         inputs = len(self.graph.inputs)
         for position, read in enumerate(outputs):
             constant = inputs <= read.slot < first_made
-            view_of_input = read.slot < inputs and read.strides is not None
-            if constant or view_of_input or (read.slot in seen and read.slot >= first_made):
+            borrowed = read.slot < inputs and position not in self.given
+            if constant or borrowed or (read.slot in seen and read.slot >= first_made):
                 copied.add(position)
             seen.add(read.slot)
         return frozenset(copied)
