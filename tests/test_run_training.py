@@ -1,5 +1,7 @@
 """Training a drawn graph: it learns, stops on NaN and on breakpoints, and resumes bit for bit."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -249,3 +251,18 @@ def test_a_state_that_is_no_training_is_told(tmp_path: Path) -> None:
     write_pair(tmp_path / "run", run.weights.arrays(), {}, {})
     with pytest.raises(TrainingError, match="not one that this version of training has saved"):
         run.restore(tmp_path / "run")
+
+
+def test_a_run_resumed_in_another_process_is_the_uninterrupted_one(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("resumed_training.py")
+    printed = [
+        subprocess.run(
+            [sys.executable, str(script), mode, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for mode in ("start", "resume")
+    ]
+    assert printed[0] == printed[1]
+    assert len(printed[0]) == 2

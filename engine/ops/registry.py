@@ -217,7 +217,7 @@ def active_trace() -> Tracer | None:
 
 
 def set_eager_compiler(compiler: EagerCompiler | None, find: EagerCompiler | None = None) -> None:
-    """Let ``compiler(op, arrays, attrs)`` run composite ops; it returns None to decline.
+    """Let ``compiler(op, arrays, attrs)`` run composites and products; None is to decline.
 
     ``find`` takes the same and returns the function of arrays that runs such calls, or None.
     """
@@ -247,11 +247,14 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
     return result
 
 
+_COMPILED = (Composite, Gemm)
+
+
 def _run(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
     arrays = tuple([tensor.data for tensor in inputs])
     try:
         result = None
-        if _eager and op.lowering.__class__ is Composite:
+        if _eager and op.lowering.__class__ in _COMPILED:
             result = _eager[0](op, arrays, attrs)
         if result is None and op.lowering.__class__ is View:
             result = op.kernel(*arrays, **attrs)  # moves numbers only: nothing to warn of
