@@ -10,7 +10,7 @@ import numpy as np
 from ..dtype import DType, dtype_of, float32
 from ..shape import Aval, Dim, Shape, ShapeError, SymDim, element_count, shape_text
 from ..tensor import Tensor
-from . import unbroadcast
+from . import fast, unbroadcast
 from .cast import TensorLike, as_tensor
 from .registry import Call, GradContext, Host, Op, Pointwise, View, apply, op
 from .rules import normalize_axes, normalize_axis, product, same
@@ -261,6 +261,7 @@ def _reshape_grad(ctx: GradContext) -> Grads:
     grad=_reshape_grad,
     lowering=View(),
     category="array",
+    fast=fast.reshaping,
     inputs=("input",),
 )
 def reshape(input: TensorLike, shape: Any) -> Call:
@@ -307,6 +308,7 @@ def _transpose_grad(ctx: GradContext) -> Grads:
     grad=_transpose_grad,
     lowering=View(),
     category="array",
+    fast=fast.transposing,
     inputs=("input",),
 )
 def transpose(input: TensorLike, axes: Sequence[int]) -> Call:

@@ -153,6 +153,24 @@ def reshaping(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
     return call
 
 
+def transposing(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+    """Make the public function of ``transpose``."""
+
+    def call(input: Any, axes: Any) -> Any:
+        if not (traces or records) and axes.__class__ is tuple:
+            try:
+                array = input.data.transpose(axes)
+                result = _new(Tensor)
+                result.data = array
+                return result
+            except _MISSES:
+                pass
+        inputs, attrs = prepare(input, axes)
+        return apply(entry, inputs, attrs)
+
+    return call
+
+
 def composite(
     default: Any,
 ) -> Callable[[Op, Callable[..., Call]], Callable[..., Any]]:
