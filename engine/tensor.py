@@ -40,7 +40,8 @@ class Tensor:
     dtype : DType, optional
         Element type to convert to.
     shape : tuple of int, optional
-        Shape of a tensor given by ``init``.
+        Shape of a tensor given by ``init``. With ``None`` for a size and no data the call gives a
+        ``TensorSpec``.
     init : callable, optional
         Makes the data, ``init(shape, dtype) -> ndarray``, at the first read.
 
@@ -66,6 +67,9 @@ class Tensor:
     ) -> Tensor:
         if cls is Tensor and init is not None:
             return LazyTensor(shape, dtype, init)
+        if isinstance(shape, tuple | list) and None in shape:
+            # MindSpore's spelling of a spec; it is no tensor, so __init__ does not follow.
+            return TensorSpec(shape, dtype or float32)  # pyright: ignore[reportReturnType]
         return _new(cls)
 
     def __init__(

@@ -77,6 +77,9 @@ def test_what_is_no_tensor_is_refused(call: Any, error: type) -> None:
 def test_specs_name_unknown_sizes() -> None:
     spec = TensorSpec([None, 3, "T"], dt.float16)
     assert str(spec.aval) == "N×3×T f16"
+    same = Tensor(shape=[3, None], dtype=dt.int32)
+    assert isinstance(same, TensorSpec)
+    assert str(same.aval) == "3×D1 i32"
 
 
 # ---- reading ---------------------------------------------------------------------------------
