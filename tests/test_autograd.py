@@ -188,6 +188,12 @@ def test_second_derivatives_of_functions(name: str) -> None:
         assert found[i] == pytest.approx(expected, abs=1e-6)
 
 
+def test_powers_at_zero() -> None:
+    x = x_of(0, 0, 0)
+    slope = grad(lambda x: (x ** Tensor([0.0, 1.0, 2.0])).sum())(x)
+    assert slope.tolist() == [0, 1, 0]
+
+
 def test_one_input_twice() -> None:
     assert grad(lambda x: ops.mse_loss(x, x * 0.5))(x_of(2, 2)).asnumpy().tolist() == [0.5, 0.5]
     assert grad(lambda x: (x + x).sum())(x_of(1)).asnumpy() == 2

@@ -79,9 +79,10 @@ def test_values_are_those_of_float64_numpy(sample: Any, dtype: type, tolerance: 
 
 
 @every
-def test_shape_rule_agrees_with_kernel(sample: Any) -> None:
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_shape_rule_agrees_with_kernel(sample: Any, dtype: type) -> None:
     with Record() as record:
-        run(sample, np.float32)
+        run(sample, dtype)
     entries = [entry for entry in record.entries if entry.op.name == sample.op]
     assert entries
     for entry in entries:

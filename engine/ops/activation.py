@@ -138,7 +138,7 @@ def elu(input_x: TensorLike, alpha: float = 1.0) -> Call:
 
 
 def _silu_kernel(input: np.ndarray) -> np.ndarray:
-    return input * special.expit(input)
+    return input * special.expit(input).astype(input.dtype, copy=False)
 
 
 def _silu_grad(ctx: GradContext) -> Grads:

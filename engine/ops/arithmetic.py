@@ -213,7 +213,11 @@ def mod(input: TensorLike, other: TensorLike) -> Call:
 
 def _pow_grad(ctx: GradContext) -> Grads:
     a, b = ctx.inputs
-    first = mul(ctx.dout, mul(b, pow(a, sub(b, 1)))) if ctx.needs[0] else None
+    first = None
+    if ctx.needs[0]:
+        # x ** 0 is constant, also at 0, where x ** -1 is infinite.
+        lower = logic.select(logic.equal(b, 0), array.ones_like(b), sub(b, 1))
+        first = mul(ctx.dout, mul(b, pow(a, lower)))
     second = None
     if ctx.needs[1]:
         # 0 ** b has no log; its gradient to b is 0 (b > 0).

@@ -409,7 +409,7 @@ def tanh(input: TensorLike) -> Call:
 
 
 def _sigmoid_kernel(input: np.ndarray) -> np.ndarray:
-    return special.expit(input)
+    return special.expit(input).astype(input.dtype, copy=False)
 
 
 def _sigmoid_grad(ctx: GradContext) -> Grads:
