@@ -287,6 +287,7 @@ def test_without_fullgraph_it_runs_eagerly_and_warns_once():
 
 
 seen = []
+counts = {"n": 0}
 
 
 def test_effects_outside_the_graph_are_reasons():
@@ -294,7 +295,7 @@ def test_effects_outside_the_graph_are_reasons():
         print(x)
         return x
 
-    def counts(x):
+    def appends(x):
         seen.append(1)
         return x
 
@@ -311,7 +312,23 @@ def test_effects_outside_the_graph_are_reasons():
             self.calls = 1
             return x
 
-    for fn in (prints, counts, reads_the_clock, assigns, Counting()):
+    class Increasing(nn.Cell):
+        calls = 0
+
+        def construct(self, x):
+            self.calls += 1
+            return x
+
+    def stores(x):
+        counts["last"] = x
+        return x
+
+    def counts_up(x):
+        counts["n"] += 1
+        return x
+
+    cells = (Counting(), Increasing())
+    for fn in (prints, appends, reads_the_clock, assigns, stores, counts_up, *cells):
         with pytest.raises(JitError):
             cw.jit(fn, fullgraph=True)(tensor(2))
 
@@ -325,10 +342,12 @@ def test_errors_of_the_code_itself_come_through():
 
 def test_pure_python_inside_is_fine():
     def fn(x):
-        parts = []
+        parts, table = [], {}
         for i in range(3):
             parts.append(x * math.sqrt(i))
-        return ops.stack(parts)
+            table[i] = parts[-1]
+            table["last"] = i
+        return ops.stack(parts) + table[1]
 
     x = tensor(4)
     close(compiled(fn)(x), fn(x))

@@ -12,6 +12,7 @@ import sysconfig
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from ..tensor import Tensor
@@ -156,9 +157,8 @@ class Walker:
         self.aliases: dict[str, Chain] = {}
         self.unknown: list[tuple[str, str]] = []
         self.own = self.code.co_filename.startswith(f"{PACKAGE}/engine/")
-        instructions = list(dis.get_instructions(self.code))
-        self.instructions = [i for i in instructions if i.opname not in QUIET]
-        stores = [i.argval for i in self.instructions if i.opname == "STORE_FAST"]
+        self.instructions = list(instructions_of(self.code))
+        stores = [i.value for i in self.instructions if i.name == "STORE_FAST"]
         self.single = {name for name in stores if stores.count(name) == 1}
         self.stored = set(stores)
 
@@ -174,48 +174,53 @@ class Walker:
     def run(self) -> list[tuple[str, str]]:
         """Walk all instructions; return the attributes read from variables not known yet."""
         chain: Chain | None = None
+        before: Chain | None = None
         constant: Any = MISSING
-        previous: dis.Instruction | None = None
+        previous = Instruction("", None, 0)
         for instruction in self.instructions:
             self._loose(previous, instruction, chain)
+            self._augmented(previous, instruction, chain)
             previous = instruction
-            if instruction.starts_line is not None:
-                self.line = instruction.starts_line
-            name = instruction.opname
+            self.line = instruction.line or self.line
+            name, value = instruction.name, instruction.value
             if name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
-                chain = self._extend(chain, ("attr", instruction.argval))
-                continue
-            if name == "LOAD_CONST" and chain is not None and constant is MISSING:
-                constant = instruction.argval
-                continue
-            if name == "BINARY_SUBSCR" and chain is not None and constant is not MISSING:
+                chain = self._extend(chain, ("attr", value))
+            elif name == "LOAD_CONST" and chain is not None and constant is MISSING:
+                constant = value
+            elif name == "BINARY_SUBSCR" and chain is not None and constant is not MISSING:
                 chain, constant = self._extend(chain, ("item", constant)), MISSING
-                continue
-            if name == "STORE_FAST" and chain is not None and constant is MISSING:
-                self._alias(instruction.argval, chain)
-            self._effects(instruction, chain)
-            chain, constant = self._start(instruction), MISSING
-            if chain is not None:
-                self._note(chain)
+            elif name == "COPY" and value == 1:
+                pass
+            else:
+                container = before if constant is MISSING else chain
+                if name == "STORE_FAST" and chain is not None and constant is MISSING:
+                    self._alias(value, chain)
+                self._effects(instruction, chain, container)
+                before, chain, constant = chain, self._start(instruction), MISSING
+                if chain is not None:
+                    self._note(chain)
         return self.unknown
 
     def _alias(self, local: str, chain: Chain) -> None:
         if local in self.single and local not in self.arguments:
             self.aliases[local] = chain
 
-    def _loose(
-        self, previous: dis.Instruction | None, instruction: dis.Instruction, chain: Chain | None
-    ) -> None:
-        if previous is None or chain is not None or previous.opname != "LOAD_FAST":
-            return
-        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            self.unknown.append((previous.argval, instruction.argval))
+    def _loose(self, previous: Instruction, now: Instruction, chain: Chain | None) -> None:
+        reads = previous.name == "LOAD_FAST" and now.name in ("LOAD_ATTR", "LOAD_METHOD")
+        if reads and chain is None:
+            self.unknown.append((previous.value, now.value))
+
+    def _augmented(self, previous: Instruction, now: Instruction, chain: Chain | None) -> None:
+        """Refuse ``object.attribute += ...`` on what a chain leads to."""
+        copied = previous.name == "COPY" and previous.value == 1
+        if copied and now.name == "LOAD_ATTR" and chain is not None:
+            self._refuse_attribute(now.value)
 
     def _where(self) -> str:
         return f"{self.code.co_filename}:{self.line}"
 
-    def _start(self, instruction: dis.Instruction) -> Chain | None:
-        name, value = instruction.opname, instruction.argval
+    def _start(self, instruction: Instruction) -> Chain | None:
+        name, value = instruction.name, instruction.value
         if name in ("LOAD_GLOBAL", "LOAD_NAME"):
             return Chain(self.globals, "global", value)
         if name in ("LOAD_DEREF", "LOAD_CLASSDEREF") and value in self.cells:
@@ -262,25 +267,79 @@ class Walker:
             return
         self.reads.add(chain, value)
 
-    def _effects(self, instruction: dis.Instruction, chain: Chain | None) -> None:
-        name = instruction.opname
-        if name == "STORE_GLOBAL" or (
-            name == "STORE_DEREF" and instruction.argval in self.code.co_freevars
-        ):
+    def _effects(
+        self, instruction: Instruction, chain: Chain | None, container: Chain | None
+    ) -> None:
+        name, value = instruction.name, instruction.value
+        if name == "STORE_GLOBAL" or (name == "STORE_DEREF" and value in self.code.co_freevars):
             raise TraceBreak(
-                f"{instruction.argval!r} outside the function is assigned",
+                f"{value!r} outside the function is assigned",
                 "return the value instead",
                 self._where(),
             )
-        writes_attribute = name == "STORE_ATTR" and self.code.co_name != "__init__"
-        if writes_attribute and chain is not None:
+        if name == "STORE_ATTR" and chain is not None:
+            self._refuse_attribute(value)
+        writes_item = name == "STORE_SUBSCR" or (name == "COPY" and value == 2)
+        if writes_item and container is not None and self._is_outside(container):
             raise TraceBreak(
-                f"the attribute {instruction.argval!r} of an object outside is assigned",
-                "keep state in a Parameter and use set_data or ops.assign",
+                f"an item of {container}, outside the function, is assigned",
+                "return the value instead",
                 self._where(),
             )
 
+    def _is_outside(self, container: Chain) -> bool:
+        value = container.value()
+        if type(value) not in MUTATORS:
+            return False
+        local = container.kind == "object" and not container.path
+        return not local or id(value) in self.reads.containers
 
+    def _refuse_attribute(self, name: str) -> None:
+        if self.code.co_name == "__init__":
+            return
+        raise TraceBreak(
+            f"the attribute {name!r} of an object outside is assigned",
+            "keep state in a Parameter and use set_data or ops.assign",
+            self._where(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One byte code instruction in the spelling of Python 3.11."""
+
+    name: str
+    value: Any
+    line: int
+
+
+def instructions_of(code: types.CodeType) -> Iterator[Instruction]:
+    """Yield a function's instructions, those of later Pythons taken apart and renamed."""
+    for found in dis.get_instructions(code):
+        line = (found.positions.lineno if found.positions else None) or 0
+        name, value = found.opname, found.argval
+        if name in QUIET:
+            continue
+        if name in PAIRS and isinstance(value, tuple):
+            for part, item in zip(PAIRS[name], value, strict=True):
+                yield Instruction(part, item, line)
+        elif name == "BINARY_OP" and found.argrepr == "[]":
+            yield Instruction("BINARY_SUBSCR", None, line)
+        else:
+            yield Instruction(RENAMED.get(name, name), value, line)
+
+
+RENAMED = {
+    "LOAD_FAST_BORROW": "LOAD_FAST",
+    "LOAD_FAST_CHECK": "LOAD_FAST",
+    "LOAD_SMALL_INT": "LOAD_CONST",
+}
+PAIRS = {
+    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": ("LOAD_FAST", "LOAD_FAST"),
+    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+}
 QUIET = {
     "RESUME", "CACHE", "PRECALL", "PUSH_NULL", "NOP", "COPY_FREE_VARS", "MAKE_CELL",
     "EXTENDED_ARG", "KW_NAMES",
