@@ -16,11 +16,13 @@ from cellwire.engine.run.settings import TrainingData, TrainingSettings
 from cellwire.engine.run.training import TrainingRun
 
 STEPS = 5
+WIDTH = 64
 
 
 def network() -> Graph:
     with using(RandomState(1)):
-        first, norm, drop, head = nn.Dense(3, 8), nn.LayerNorm(8), nn.Dropout(p=0.3), nn.Dense(8, 3)
+        first, norm, drop = nn.Dense(64, WIDTH), nn.LayerNorm(WIDTH), nn.Dropout(p=0.3)
+        head = nn.Dense(WIDTH, 10)
         for cell in (first, norm, head):
             for parameter in cell.get_parameters():
                 parameter.init_data()
@@ -44,10 +46,10 @@ def network() -> Graph:
 
 def training(compile_step: bool) -> TrainingRun:
     rng = np.random.default_rng(2)
-    labels = rng.integers(0, 3, 40).astype(np.int32)
-    points = rng.normal(0, 1, (40, 3)).astype(np.float32) + labels[:, None]
+    labels = rng.integers(0, 3, 128).astype(np.int32)
+    points = rng.normal(0, 1, (128, 64)).astype(np.float32) + labels[:, None]
     settings = TrainingSettings(
-        batch_size=16, epochs=4, learning_rate=0.05, compile_step=compile_step
+        batch_size=32, epochs=3, learning_rate=0.05, compile_step=compile_step
     )
     return TrainingRun(network(), TrainingData({"data": {"x": points, "y": labels}}), settings)
 
