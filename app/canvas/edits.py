@@ -31,7 +31,9 @@ from ..state import Selection
 
 def new_node(document: Document, spec: NodeSpec, at: Point) -> NodeItem:
     """A node of a kind, with a name that is free."""
-    return NodeItem(id=new_id(), type=spec.type, name=document.free_name(spec.stem), position=at)
+    name = document.free_name(spec.stem)
+    params = dict(spec.start)
+    return NodeItem(id=new_id(), type=spec.type, name=name, params=params, position=at)
 
 
 def delete(document: Document, selection: Selection) -> c.Change | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
@@ -18,8 +18,10 @@ from .node_item import NodeItem
 
 FAR = 0.6
 """Below this zoom no item paints itself."""
-READABLE = 0.3
-"""Below this zoom names are left out, and wires are straight lines."""
+READABLE, CURVED = 0.38, 0.3
+"""Below these zooms names are left out, and wires are straight lines."""
+BLOCKS = 0.12
+"""Below this zoom a node is a block in its category's colour."""
 _MIDDLE = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
 
 
@@ -27,25 +29,27 @@ _MIDDLE = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
 class FarPicture:
     """What the items show, as plain lists made once for all frames until something changes."""
 
-    frames: list[QRectF]
-    names: list[str]
-    bars: dict[str, list[QRectF]]
-    bar_of: list[tuple[str, QRectF]]
-    outlined: dict[str, list[QRectF]]
-    lines: dict[str, list[QLineF]]
-    paths: list[tuple[str, QPainterPath]]
-    marks: list[QPointF]
+    frames: list[QRectF] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    blocks: dict[str, list[QRectF]] = field(default_factory=lambda: defaultdict(list))
+    bars: dict[str, list[QRectF]] = field(default_factory=lambda: defaultdict(list))
+    bar_of: list[tuple[str, QRectF]] = field(default_factory=list)
+    outlined: dict[str, list[QRectF]] = field(default_factory=lambda: defaultdict(list))
+    lines: dict[str, list[QLineF]] = field(default_factory=lambda: defaultdict(list))
+    paths: list[tuple[str, QPainterPath]] = field(default_factory=list)
+    marks: list[QPointF] = field(default_factory=list)
 
 
 def picture(nodes: Mapping[str, NodeItem], edges: Mapping[EdgeKey, EdgeItem]) -> FarPicture:
     """Gather what nodes and wires show from far away, in the order of the items."""
-    made = FarPicture([], [], defaultdict(list), [], defaultdict(list), defaultdict(list), [], [])
+    made = FarPicture()
     for item in nodes.values():
         frame, look = item.frame, item.look
         bar = QRectF(frame.left(), frame.top(), 12.0, frame.height())
         made.frames.append(frame)
         made.names.append(item.node.name)
         made.bars[look.category].append(bar)
+        made.blocks[look.category].append(frame)
         made.bar_of.append((look.category, bar))
         if look.selected or look.error or look.next:
             token = "accent" if look.selected else "stop" if look.error else "warn"
@@ -71,9 +75,12 @@ def paint(
     zoom: float,
 ) -> None:
     """Draw nodes and wires; the painter works in scene coordinates."""
-    if zoom < READABLE:
+    if zoom < CURVED:
         _paint_lines(painter, made)
-        _paint_cards(painter, made.frames, made.bars)
+        if zoom < BLOCKS:
+            _paint_blocks(painter, made)
+        else:
+            _paint_cards(painter, made.frames, made.bars)
     else:
         _paint_curves(painter, [made.paths[i] for i in edge_bounds.places_touching(visible)])
         places = node_bounds.places_touching(visible)
@@ -81,7 +88,8 @@ def paint(
         for category, bar in (made.bar_of[i] for i in places):
             bars[category].append(bar)
         _paint_cards(painter, [made.frames[i] for i in places], bars)
-        _paint_names(painter, [(made.frames[i], made.names[i]) for i in places])
+        if zoom >= READABLE:
+            _paint_names(painter, [(made.frames[i], made.names[i]) for i in places])
     _paint_outlines(painter, made, zoom)
 
 
@@ -113,6 +121,13 @@ def _paint_curves(painter: QPainter, paths: list[tuple[str, QPainterPath]]) -> N
             painter.setPen(QPen(QColor(getattr(colors, token)), 1.8))
             current = token
         painter.drawPath(path)
+
+
+def _paint_blocks(painter: QPainter, made: FarPicture) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    for category, batch in made.blocks.items():
+        painter.setBrush(theme.current().category(category))
+        painter.drawRects(batch)
 
 
 def _paint_cards(painter: QPainter, frames: list[QRectF], bars: dict[str, list[QRectF]]) -> None:
