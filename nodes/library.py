@@ -78,7 +78,15 @@ def _cell_spec(cell: type[Cell]) -> NodeSpec | None:
         make=lambda values: construct(**arguments(params, values)),
         summarize=summarize,
         keywords=("loss",) if loss else (),
+        start=_start(params),
     )
+
+
+def _start(params: tuple[ParamSpec, ...]) -> Params:
+    """A window of 2 for pools: the engine's default of 1 changes nothing."""
+    defaults = {param.name: param.default for param in params}
+    idle = defaults.get("kernel_size") == 1 and defaults.get("stride") == 1
+    return {"kernel_size": 2, "stride": 2} if idle else {}
 
 
 def _cell_ports(cell: type[Cell]) -> tuple[Port, ...] | None:

@@ -1,7 +1,7 @@
 """What a kind of node is: its ports, parameters and words, as data the palette and forms read."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -141,6 +141,8 @@ class NodeSpec:
     data: DataRule | None = None
     summarize: Callable[["NodeSpec", Params], str] | None = None
     keywords: tuple[str, ...] = ()
+    start: Params = field(default_factory=dict)
+    """Parameters that a new node is given, where the engine's defaults do nothing."""
 
     def param(self, name: str) -> ParamSpec | None:
         """The parameter of that name, or None."""

@@ -31,6 +31,12 @@ results = model(*(cw.Tensor(feeds[name]) for name in sys.argv[4:]))
 results = results if isinstance(results, tuple) else (results,)
 np.savez(sys.argv[3], *(result.asnumpy() for result in results))
 names["main"]()
+weights = model.trainable_params()
+tensors = [cw.Tensor(feeds[name]) for name in sys.argv[4:]]
+step = cw.value_and_grad(lambda *given: cw.ops.mean(cw.ops.square(model(*given))), None, weights)
+before = weights[0].asnumpy().copy()
+cw.nn.SGD(weights, 0.1)(step(*tensors)[1])
+assert not np.array_equal(weights[0].asnumpy(), before)
 """
 
 

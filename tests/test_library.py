@@ -100,6 +100,11 @@ def test_summaries_are_one_line(type: str, params: dict[str, object], summary: s
     assert spec(type).summary(params) == summary
 
 
+def test_new_pools_begin_with_a_window_that_pools() -> None:
+    assert spec("nn.MaxPool2d").start == {"kernel_size": 2, "stride": 2}
+    assert spec("nn.Conv2d").start == {}
+
+
 def test_numbered_ports_grow_with_their_wires() -> None:
     concat = spec("ops.concat")
     (port,) = concat.inputs
