@@ -15,7 +15,7 @@ from ..document import Document
 from ..infer import Inference, infer
 from ..inspection import DTYPE_NAMES
 from ..spec import ParamSpec
-from .layout import call, factor, literal, sentence
+from .layout import WIDTH, call, factor, literal, sentence
 from .loaders import Loader, loader_of
 from .model import ExportError, Model, Step, read_model
 from .naming import identifier
@@ -174,9 +174,9 @@ class _Writer:
         returns = several if len(model.results) == 1 else f"tuple[{several}]"
         lines += call(4, "def construct(", ["self", *arguments], f") -> {returns}:")
         shapes = [f"{model.variables[port]} {model.avals[port]}" for port in model.arguments]
-        lines.append(
-            f'        """Return {self._result_words()} for {", ".join(shapes) or "nothing"}."""'
-        )
+        words = f"Return {self._result_words()} for {', '.join(shapes) or 'nothing'}."
+        fits = len(words) + 14 <= WIDTH
+        lines.append(f'        """{words if fits else "Return the results for these inputs."}"""')
         for step in model.steps:
             lines += self._statement(step)
         results = ", ".join(model.variables[port] for port in model.results)
