@@ -20,25 +20,27 @@ Wire = tuple[str, str, str, str]
 
 
 def digits_mlp() -> Document:
-    """Digits through three dense layers, with normalisation and dropout between them."""
+    """Digits through three dense layers, with normalisation and dropout between them.
+
+    Layers and training settings were chosen by cross-validation on the training rows alone.
+    """
     rows: list[Row] = [
         ("data.digits", "digits", {}, (0, 40)),
         ("ops.scale", "scale", {"factor": 1 / 16}, (220, 0)),
         ("nn.Flatten", "flatten", {}, (420, 0)),
-        ("nn.Dropout", "dropout1", {"p": 0.1}, (620, 0)),
-        ("nn.Dense", "dense1", {"out_channels": 512}, (220, 160)),
-        ("ops.relu", "relu1", {}, (420, 160)),
-        ("nn.Dropout", "dropout2", {"p": 0.5}, (620, 160)),
-        ("nn.Dense", "dense2", {"out_channels": 256}, (220, 280)),
-        ("ops.relu", "relu2", {}, (420, 280)),
-        ("nn.Dropout", "dropout3", {"p": 0.3}, (620, 280)),
-        ("nn.Dense", "head", {"out_channels": 10}, (420, 420)),
-        ("nn.CrossEntropyLoss", "loss", {}, (620, 420)),
+        ("nn.Dense", "dense1", {"out_channels": 256}, (620, 0)),
+        ("nn.BatchNorm1d", "norm1", {}, (820, 0)),
+        ("ops.relu", "relu1", {}, (220, 160)),
+        ("nn.Dropout", "dropout", {"p": 0.3}, (420, 160)),
+        ("nn.Dense", "dense2", {"out_channels": 128}, (620, 160)),
+        ("nn.BatchNorm1d", "norm2", {}, (820, 160)),
+        ("ops.relu", "relu2", {}, (420, 320)),
+        ("nn.Dense", "head", {"out_channels": 10}, (620, 320)),
+        ("nn.CrossEntropyLoss", "loss", {}, (820, 320)),
     ]
-    chain = ["scale", "flatten", "dropout1", "dense1", "relu1", "dropout2"]
-    chain += ["dense2", "relu2", "dropout3", "head"]
+    chain = [name for _, name, _, _ in rows[1:-1]]
     training = Training(
-        optimizer="Adam", learning_rate=0.002, schedule="cosine", batch_size=32, epochs=60
+        optimizer="Adam", learning_rate=0.003, schedule="cosine", batch_size=32, epochs=30
     )
     return _drawn("Digits MLP", rows, chain, training)
 
