@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtWidgets import QGraphicsScene
 
-from ...engine.shape import Aval
-from ...nodes.infer import Problem
 from ...nodes.items import Edge, EdgeKey
 from ...nodes.items import NodeItem as NodeData
 from .. import theme
-from ..state import EditorState, key_of
+from ..state import EditorState, Selection, key_of
 from . import geometry
 from .boxes import BoxItem, FrameItem, GroupItem, GroupLook, NoteItem, group_line, group_rect
-from .edge_item import EdgeItem, Wire, WireLayer
+from .edge_item import EdgeItem, WireLayer
 from .far import FarPicture, picture
-from .geometry import Route
+from .geometry import Card, Route
 from .index import Bounds
-from .node_item import Look, NodeItem
+from .looks import Looks
+from .node_item import NodeItem
 from .paused_card import PausedCard, words
 
 EXTENT = 200_000.0
 DETOUR_NODES, DETOUR_REACH = 400, 220.0
 """Wires longer than this go around cards, in drawings of at most so many nodes."""
+
+
+@dataclass
+class _Shown:
+    """What of selection and run the items show, so that only what is news is shown again."""
+
+    selection: Selection = field(default_factory=Selection)
+    nodes: set[str | None] = field(default_factory=set)
+    edges: set[EdgeKey] = field(default_factory=set)
+    ran: int = 0
 
 
 class CanvasScene(QGraphicsScene):
@@ -41,67 +51,103 @@ class CanvasScene(QGraphicsScene):
         self.boxes: dict[str, BoxItem] = {}
         self._layer = WireLayer(self.sceneRect(), self._edges_in)
         self.addItem(self._layer)
-        self._wired: dict[str, list[str]] = {}
+        self.looks = Looks(state)
         self._touching: dict[str, list[EdgeKey]] = {}
-        self._problems: dict[str, list[Problem]] = {}
+        self._marks: dict[tuple[object, ...], object] = {}
+        self._placed: dict[str, tuple[QRectF, Card]] = {}
+        self._shown = _Shown()
         self._paused_card: PausedCard | None = None
         state.document_replaced.connect(self._rebuild)
         state.document_changed.connect(self._document_changed)
         state.inference_changed.connect(self._show_inference)
         state.selection_changed.connect(self._show_selection)
-        state.run_changed.connect(lambda _: self.refresh())
+        state.run_changed.connect(self._show_run)
+        state.training_changed.connect(self._show_run)
         state.node_ran.connect(self._show_node_run)
         state.group_changed.connect(lambda _: self.refresh())
         theme.switch.changed.connect(self._recolor)
-        self._collect_problems()
         self.sync()
 
     # following the document
 
-    def sync(self) -> None:
-        """Make the items agree with the document; what has not changed is left alone."""
+    def sync(self, *, everything: bool = False) -> None:
+        """Make the items agree with the document; what has not changed is left alone.
+
+        `everything` shows all again, for when inference or a drag changed more than the document.
+        """
         document = self.state.document
-        self._wired, self._touching = {}, {id: [] for id in document.nodes}
-        for key, edge in document.edges.items():
-            self._wired.setdefault(edge.target, []).append(edge.input)
-            self._touching[edge.target].append(key)
-            if edge.source != edge.target:
-                self._touching[edge.source].append(key)
         for key in self.edges.keys() - document.edges.keys():
             del self.edges[key]
         for id in self.nodes.keys() - document.nodes.keys():
             self.removeItem(self.nodes.pop(id))
-        moved = {id for id, node in document.nodes.items() if self._sync_node(id, node)}
+            self._placed.pop(id)
+        rewired = self._note_wires()
+        moved = set()
+        for id, node in document.nodes.items():
+            item = self.nodes.get(id)
+            if everything or item is None or item.node is not node or id in rewired:
+                self._sync_node(id, node)
+                if self._is_elsewhere(id):
+                    moved.add(id)
         self._forget_places()
-        detours = len(document.nodes) <= DETOUR_NODES and bool(moved)
-        for key, edge in document.edges.items():
-            self._sync_edge(key, edge, detours or not moved.isdisjoint((edge.source, edge.target)))
+        self._sync_edges(moved, self._note_marks(), everything)
         self._sync_boxes()
         self._forget_places()
         self._show_paused()
         self.update()
 
-    def _sync_node(self, id: str, node: NodeData) -> bool:
-        """Make or change a node's item; True when it is elsewhere or of another size now."""
-        item, look = self.nodes.get(id), self._look(node)
+    def _note_wires(self) -> set[str]:
+        """Note which inputs have wires; the nodes for which that is news."""
+        wired: dict[str, list[str]] = {}
+        self._touching = {id: [] for id in self.state.document.nodes}
+        for key, edge in self.state.document.edges.items():
+            wired.setdefault(edge.target, []).append(edge.input)
+            self._touching[edge.target].append(key)
+            if edge.source != edge.target:
+                self._touching[edge.source].append(key)
+        before, self.looks.wired = self.looks.wired, wired
+        return {id for id in before.keys() | wired.keys() if before.get(id) != wired.get(id)}
+
+    def _note_marks(self) -> set[EdgeKey]:
+        """Note breakpoints and watches; the wires for which that is news."""
+        document = self.state.document
+        marks: dict[tuple[object, ...], object] = {
+            **{("stop", *key): mark for key, mark in document.breakpoints.items()},
+            **{("watch", *key): mark for key, mark in document.watches.items()},
+        }
+        before, self._marks = self._marks, marks
+        news = {
+            key for key in before.keys() | marks.keys() if before.get(key) is not marks.get(key)
+        }
+        return {(str(key[1]), str(key[2])) for key in news}
+
+    def _sync_node(self, id: str, node: NodeData) -> None:
+        item, look = self.nodes.get(id), self.looks.look(node)
         if item is None:
             item = self.nodes[id] = NodeItem(node, look)
             self.addItem(item)
-            return True
-        before = (item.covered, item.look.card)
-        item.show_node(node, look)
-        return before != (item.covered, item.look.card)
-
-    def _sync_edge(self, key: EdgeKey, edge: Edge, moved: bool) -> None:
-        item = self.edges.get(key)
-        if item is None:
-            self.edges[key] = EdgeItem(edge, self._route(edge), self._wire(edge))
-        elif moved or item.edge != edge:
-            item.edge = edge
-            item.show_route(self._route(edge))
-            item.show_wire(self._wire(edge))
         else:
-            item.show_wire(self._wire(edge))
+            item.show_node(node, look)
+
+    def _is_elsewhere(self, id: str) -> bool:
+        """Whether a node is at another place or of another size than at the last look."""
+        now = (self.nodes[id].covered, self.nodes[id].look.card)
+        before, self._placed[id] = self._placed.get(id), now
+        return before != now
+
+    def _sync_edges(self, moved: set[str], marked: set[EdgeKey], everything: bool) -> None:
+        detours = len(self.nodes) <= DETOUR_NODES and bool(moved)
+        for key, edge in self.state.document.edges.items():
+            item = self.edges.get(key)
+            if item is None:
+                self.edges[key] = EdgeItem(edge, self._route(edge), self.looks.wire(edge))
+                continue
+            other = item.edge != edge
+            if other or detours or not moved.isdisjoint((edge.source, edge.target)):
+                item.edge = edge
+                item.show_route(self._route(edge))
+            if other or everything or key in marked:
+                item.show_wire(self.looks.wire(edge))
 
     def _sync_boxes(self) -> None:
         document, chosen = self.state.document, self.state.selection.boxes
@@ -137,30 +183,55 @@ class CanvasScene(QGraphicsScene):
         for item in (*self.nodes.values(), *self.boxes.values()):
             self.removeItem(item)
         self.edges, self.nodes, self.boxes = {}, {}, {}
-        self._collect_problems()
-        self.sync()
+        self._placed, self._shown = {}, _Shown()
+        self.looks.collect_problems()
+        self.sync(everything=True)
 
     def _document_changed(self, _: object) -> None:
         self.sync()
 
     def _show_inference(self, _: object) -> None:
-        self._collect_problems()
-        self.sync()
+        self.looks.collect_problems()
+        self.sync(everything=True)
 
-    def _show_selection(self, _: object) -> None:
-        self.refresh()
+    def _show_selection(self, now: Selection) -> None:
+        before, self._shown.selection = self._shown.selection, now
+        self._refresh(before.nodes ^ now.nodes, before.edges ^ now.edges)
+
+    def _show_run(self, _: object = None) -> None:
+        """Show where the run is; all of it if it began anew."""
+        run, shown = self.state.run, self._shown
+        halted = self.state.training.paused
+        nodes = {
+            run.next_node if run.state == "paused" else None,
+            run.failed.node if run.failed else None,
+            halted.node if halted else None,
+        }
+        edges = {key_of(run.paused.edge)} if run.paused and run.paused.edge else set()
+        if len(run.ran) < shown.ran:
+            self._refresh(self.nodes, self.edges)
+        else:
+            self._refresh(nodes | shown.nodes, edges | shown.edges)
+        shown.nodes, shown.edges, shown.ran = nodes, edges, len(run.ran)
 
     def refresh(self) -> None:
-        """Show what selection, run and reports say; no item moves."""
+        """Show again what selection, run and reports say; no item moves."""
+        self._refresh(self.nodes, self.edges)
+
+    def _refresh(self, nodes: Iterable[str | None], edges: Iterable[EdgeKey]) -> None:
         self.__dict__.pop("far_picture", None)
-        nodes = self.state.document.nodes
-        for id, item in self.nodes.items():
-            if id in nodes:
-                item.show_node(item.node, self._look(item.node))
-        changed = [item.show_wire(self._wire(item.edge)) for item in self.edges.values()]
+        for id in nodes:
+            item = self.nodes.get(id or "")
+            if item is not None:
+                item.show_node(item.node, self.looks.look(item.node))
+        changed = [
+            self.edges[key].show_wire(self.looks.wire(self.edges[key].edge))
+            for key in edges
+            if key in self.edges
+        ]
         if any(changed):
             self.__dict__.pop("edge_bounds", None)
-        self._layer.update()
+            self._layer.update()
         self._sync_boxes()
         self._show_paused()
 
@@ -178,112 +249,14 @@ class CanvasScene(QGraphicsScene):
             self.addItem(self._paused_card)
 
     def _show_node_run(self, id: str) -> None:
-        self.__dict__.pop("far_picture", None)
         group = self.state.document.groups.get(id)
-        for node in group.nodes if group else (id,):
-            item = self.nodes.get(node)
-            if item is None:
-                continue
-            item.show_node(item.node, self._look(item.node))
-            for key in self._touching.get(node, ()):
-                self.edges[key].show_wire(self._wire(self.edges[key].edge))
-        self._layer.update()
+        nodes = group.nodes if group else (id,)
+        self._shown.ran = len(self.state.run.ran)
+        self._refresh(nodes, [key for node in nodes for key in self._touching.get(node, ())])
 
     def _recolor(self, _: object) -> None:
         for item in self.items():
             item.update()
-
-    def _collect_problems(self) -> None:
-        self._problems = {}
-        for problem in self.state.inference.problems:
-            if problem.node is not None:
-                self._problems.setdefault(problem.node, []).append(problem)
-
-    # what items show
-
-    def _look(self, node: NodeData) -> Look:
-        state, id = self.state, node.id
-        spec = state.library.get(node.type)
-        wired = self._wired.get(id, [])
-        if spec is not None:
-            inputs = tuple(port.name for port in spec.input_ports(wired))
-            outputs = tuple(port.name for port in spec.outputs)
-            summary = state.inference.summaries.get(id) or spec.summary(node.params)
-            if summary == node.name:
-                summary = spec.title
-            category = spec.category
-        else:
-            inputs, summary, category = tuple(sorted(wired)), f"unknown: {node.type}", "unknown"
-            outputs = tuple(sorted({e.output for e in state.document.edges_from(id)}))
-        waiting = state.run.state == "paused" and state.run.next_node == id
-        return Look(
-            category,
-            summary,
-            geometry.lay_out(node.name, summary, inputs, outputs),
-            error=self._error(id),
-            note="next" if waiting else self._time(id),
-            selected=id in state.selection.nodes,
-            next=waiting,
-        )
-
-    def _error(self, id: str) -> str:
-        failed = self.state.run.failed
-        if failed is not None and failed.node == id:
-            return failed.message
-        halted = self.state.training.paused
-        if halted is not None and halted.node == id and halted.reason in ("nan", "error"):
-            return halted.message
-        errors = [p.message for p in self._problems.get(id, ()) if p.severity == "error"]
-        return errors[0] if errors else ""
-
-    def _time(self, id: str) -> str:
-        for group in self._groups_of(id):
-            report = self.state.reports.get(group)
-            news = self.state.group_states.get(group)
-            if report is not None and (news is None or news.state == "compiled"):
-                shared = any(id in k.nodes and len(k.nodes) > 1 for k in report.kernels)
-                return "fused" if shared else ""
-        spent = self.state.run.milliseconds.get(id)
-        if spent is None:
-            return ""
-        return f"{spent:.2f} ms" if spent < 10 else f"{spent:.0f} ms"
-
-    def _groups_of(self, id: str) -> list[str]:
-        return [g.id for g in self.state.document.groups.values() if id in g.nodes]
-
-    def _wire(self, edge: Edge) -> Wire:
-        state, key, document = self.state, edge.key, self.state.document
-        forward = document.breakpoints.get((*key, "forward"))
-        gradient = document.breakpoints.get((*key, "gradient"))
-        paused = state.run.paused
-        wrong = any(p.port == edge.input for p in self._problems.get(edge.target, ()))
-        label, short = self._label(edge)
-        return Wire(
-            label=label,
-            short=short,
-            ran=key in state.run.ran,
-            paused=paused is not None and paused.edge is not None and key_of(paused.edge) == key,
-            failed=wrong,
-            selected=key in state.selection.edges,
-            breakpoint=_on_off(forward),
-            conditional=forward is not None and bool(forward.condition),
-            gradient=_on_off(gradient),
-            watch=(*key, "forward") in document.watches or (*key, "gradient") in document.watches,
-        )
-
-    def _label(self, edge: Edge) -> tuple[str, str]:
-        """The shape on a wire, with the dtype where the source node changes it, and alone."""
-        avals = self.state.inference.avals
-        aval = avals.get((edge.source, edge.output))
-        if aval is None:
-            return "", ""
-        entering = [
-            self.state.inference.edges.get((edge.source, port))
-            for port in self._wired.get(edge.source, ())
-        ]
-        same = any(other is not None and other.dtype == aval.dtype for other in entering)
-        shape = shape_text(aval)
-        return (shape if same else f"{shape} {aval.dtype.short}"), shape
 
     # where items are
 
@@ -331,7 +304,7 @@ class CanvasScene(QGraphicsScene):
 
     def drop_drag(self) -> None:
         """Put everything back to where the document has it."""
-        self.sync()
+        self.sync(everything=True)
 
     def _forget_places(self) -> None:
         for name in ("node_bounds", "edge_bounds", "far_picture"):
@@ -371,14 +344,3 @@ class CanvasScene(QGraphicsScene):
         for item in (*self.nodes.values(), *self.boxes.values(), self._layer):
             self.removeItem(item)
         self.edges, self.nodes, self.boxes = {}, {}, {}
-
-
-def shape_text(aval: Aval) -> str:
-    """A shape as it stands on wires: `N×64×8×8`, or `scalar`."""
-    return "×".join(map(str, aval.shape)) or "scalar"
-
-
-def _on_off(mark: object) -> str:
-    if mark is None:
-        return ""
-    return "on" if getattr(mark, "enabled", True) else "off"
