@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Protocol
@@ -50,10 +50,15 @@ class Library:
         return self.addresses[name]
 
 
-def compile_module(kernels: Sequence[Kernel], target: Target | None = None) -> Library:
+def compile_module(
+    kernels: Sequence[Kernel],
+    target: Target | None = None,
+    imports: Mapping[str, int] | None = None,
+) -> Library:
     """Return the kernels' machine code, compiled together or loaded from the disk cache.
 
-    The target is this machine unless one with shorter vectors is asked for.
+    The target is this machine unless one with shorter vectors is asked for. ``imports`` are
+    addresses of functions that the kernels call but do not bring along.
     """
     started = time.perf_counter()
     target = target or host()
@@ -67,7 +72,7 @@ def compile_module(kernels: Sequence[Kernel], target: Target | None = None) -> L
         if image is None:
             image = _compile(module_text(kernels, target), target)
             store_object(key, image)
-        tracker = _link(image, names)
+        tracker = _link(image, names, imports or {})
     addresses = {name: tracker[name] for name in names}
     return Library(addresses, compiled, time.perf_counter() - started, tracker)
 
@@ -129,8 +134,12 @@ def _jit() -> binding.LLJIT:
     return binding.create_lljit_compiler()
 
 
-def _link(image: bytes, names: Sequence[str]) -> binding.ResourceTracker:
+def _link(
+    image: bytes, names: Sequence[str], imports: Mapping[str, int]
+) -> binding.ResourceTracker:
     builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
+    for name, address in imports.items():
+        builder.import_symbol(name, address)
     for name in names:
         builder.export_symbol(name)
     return builder.link(_jit(), f"cellwire{next(_SERIAL)}")

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -106,13 +107,19 @@ class Program:
 class Entry:
     """A compiled program."""
 
-    __slots__ = ("_pack", "_run", "library", "program")
+    __slots__ = ("_pack", "_run", "library", "parts", "program")
 
-    def __init__(self, program: Program, library: Library) -> None:
+    def __init__(self, program: Program, library: Library, parts: Sequence[Library] = ()) -> None:
         self.program = program
         self.library = library
+        self.parts = tuple(parts)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(library[program.name])
         self._pack = struct.Struct(f"{1 + program.arrays}q").pack
+
+    @property
+    def compiled(self) -> bool:
+        """Whether machine code was made for this entry, rather than loaded."""
+        return any(library.compiled for library in (self.library, *self.parts))
 
     def bind(
         self, fixed: Sequence[np.ndarray | int] = (), ints: Mapping[str, int] | None = None
@@ -159,12 +166,32 @@ class Bound:
 
 
 def build_entry(program: Program, kernels: Sequence[Kernel]) -> Entry:
-    """Compile a program with the kernels its steps name, as one module."""
+    """Compile a program and the kernels its steps name.
+
+    Several kernels are a module each, so that a program that shares kernels with an earlier one
+    compiles only what is new.
+    """
     known = {kernel.name for kernel in kernels}
     missing = [step.kernel for step in program.steps if step.kernel not in known]
     if missing:
         raise ValueError(f"program {program.name} calls {missing[0]}, which is not among {known}")
-    return Entry(program, compile_module([*kernels, program]))
+    if len(kernels) == 1:
+        return Entry(program, compile_module([*kernels, program]))
+    libraries = [_library(kernel) for kernel in kernels]
+    imports = {k.name: lib[k.name] for k, lib in zip(kernels, libraries, strict=True)}
+    return Entry(program, compile_module([program], imports=imports), libraries)
+
+
+_libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
+
+
+def _library(kernel: Kernel) -> Library:
+    """Return a kernel's machine code, the one in use already if there is one."""
+    found = _libraries.get(kernel.text)
+    if found is None:
+        found = _libraries[kernel.text] = compile_module([kernel])
+        return found
+    return replace(found, compiled=False, seconds=0.0)
 
 
 class SingleKernel:

@@ -279,6 +279,22 @@ def test_another_batch_size_compiles_no_new_machine_code():
         assert not check(fn, normal(batch, 12), w, b, rtol=1e-4, atol=1e-4).report.compiled
 
 
+def test_an_edit_compiles_only_the_kernels_that_changed(monkeypatch, tmp_path):
+    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path))
+
+    def net(last):
+        def fn(x, w):
+            return last(ops.matmul(ops.matmul(ops.tanh(x) * 1.5, w) * 2.5, w))
+
+        return compile_graph(traced(fn, normal(4, 6), normal(6, 6)).graph)
+
+    first = net(ops.tanh)
+    before = set(tmp_path.rglob("*.o"))
+    second = net(ops.softmax)
+    assert len(first.report.kernels) == len(second.report.kernels) == 3
+    assert len(set(tmp_path.rglob("*.o")) - before) == 2  # the last kernel and the program
+
+
 def test_a_tap_gives_its_value_before_anything_reads_it():
     call = traced(lambda x: ops.exp(ops.tanh(x) * 2.0) + 1.0, normal(4, 5))
     tapped = call.graph.nodes[1].outputs[0]

@@ -293,7 +293,7 @@ class Planner:
             Program("plan", len(slots), len(fixed), tuple(ints), tuple(program)),
             list(kernels.values()),
         )
-        self.report.compiled |= entry.library.compiled
+        self.report.compiled |= entry.compiled
         return NativeRun(entry.bind(fixed, ints), tuple(slots))
 
     def _reader(self, value: Value) -> Reader:
