@@ -45,6 +45,8 @@ def _loaded(state: EditorState, event: m.DocumentLoaded) -> None:
 
 
 def _failed_command(state: EditorState, event: m.CommandFailed) -> None:
+    if event.command == "Inspect":
+        return  # whoever asked shows why there is nothing to see
     text = f"{event.message} {event.fix}".strip()
     state.add_log("error", text, event.node)
 
@@ -127,7 +129,8 @@ def _ratios(state: EditorState, event: m.UpdateRatios) -> None:
 def _group_changed(state: EditorState, event: m.GroupChanged) -> None:
     state.group_states[event.group] = event
     group = state.document.groups.get(event.group)
-    if event.reason and event.state in ("stale", "eager") and group is not None:
+    told = event.state == "eager" or (event.state == "stale" and event.group in state.reports)
+    if event.reason and told and group is not None:
         words = "is stale" if event.state == "stale" else "runs eagerly"
         state.add_log("warning", f"{group.name} {words}: {event.reason}")
     state.group_changed.emit(event.group)

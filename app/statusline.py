@@ -134,8 +134,9 @@ def _place(state: EditorState, run: Run) -> str:
 
 
 def _name(state: EditorState, id: str | None) -> str:
-    node = state.document.nodes.get(id or "")
-    return node.name if node else (id or "nothing")
+    document = state.document
+    found = document.nodes.get(id or "") or document.groups.get(id or "")
+    return found.name if found else "the end"
 
 
 def _say(label: QLabel, text: str, role: str) -> None:

@@ -202,11 +202,10 @@ class CanvasScene(QGraphicsScene):
         """Show where the run is; all of it if it began anew."""
         run, shown = self.state.run, self._shown
         halted = self.state.training.paused
-        nodes = {
-            run.next_node if run.state == "paused" else None,
-            run.failed.node if run.failed else None,
-            halted.node if halted else None,
-        }
+        nodes = {run.failed.node if run.failed else None, halted.node if halted else None}
+        if run.state == "paused" and run.next_node is not None:
+            group = self.state.document.groups.get(run.next_node)
+            nodes.update(group.nodes if group else (run.next_node,))
         edges = {key_of(run.paused.edge)} if run.paused and run.paused.edge else set()
         if len(run.ran) < shown.ran:
             self._refresh(self.nodes, self.edges)
