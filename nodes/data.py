@@ -4,7 +4,8 @@ import csv
 import functools
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +17,7 @@ from ..engine.tensor import Tensor, from_numpy
 
 PREVIEW_ROWS = 32
 """Rows that a data node gives when nobody feeds it."""
+NPZ_ERRORS = (OSError, ValueError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 Header = tuple[tuple[int, ...], np.dtype[Any]]
 """Shape of one row and element type."""
 
@@ -99,11 +101,8 @@ def npz_headers(path: Path) -> dict[str, tuple[int, Header]]:
                 found[member.removesuffix(".npy")] = (shape[0], (shape[1:], _kept(dtype)))
     except FileNotFoundError:
         raise _missing(path) from None
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise DataError(
-            f"{path.name} is no readable .npz file: {error}.",
-            "Write it with numpy.savez(path, inputs=…, labels=…).",
-        ) from error
+    except NPZ_ERRORS as error:
+        raise _no_npz(path, error) from error
     return found
 
 
@@ -112,13 +111,40 @@ def load_npz(path: Path, names: Mapping[str, str]) -> dict[str, np.ndarray]:
     headers = npz_headers(path)
     for name in names.values():
         if name not in headers:
-            known = ", ".join(headers) or "no numeric arrays"
+            known = ", ".join(headers) or "none"
             raise DataError(
-                f"{path.name} has no array {name!r}; it has {known}.",
+                f"{path.name} has no array of numbers {name!r}; it has {known}.",
                 "Set the node's array names to those in the file.",
             )
-    with np.load(path, allow_pickle=False) as data:
-        return {port: data[name].astype(headers[name][1][1]) for port, name in names.items()}
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            read = {port: data[name] for port, name in names.items()}
+    except NPZ_ERRORS as error:
+        raise _no_npz(path, error) from error
+    return {
+        port: _fitted(array, headers[names[port]][1][1], f"{path.name}, {names[port]}")
+        for port, array in read.items()
+    }
+
+
+def _fitted(array: np.ndarray, dtype: np.dtype[Any], where: str) -> np.ndarray:
+    """`array` with another element type; DataError where a value does not fit into it."""
+    with np.errstate(over="ignore"):  # told below, with the place
+        fitted = array.astype(dtype)
+    lost = np.isinf(fitted) & ~np.isinf(array) if dtype.kind == "f" else fitted != array
+    if array.dtype != dtype and lost.any():
+        raise DataError(
+            f"{where} holds {array[lost].flat[0]}, which {dtype.name} cannot hold.",
+            "Bring the values into a smaller range before they are written to the file.",
+        )
+    return fitted
+
+
+def _no_npz(path: Path, error: Exception) -> DataError:
+    return DataError(
+        f"{path.name} is no readable .npz file: {error}.",
+        "Write it with numpy.savez(path, inputs=…, labels=…).",
+    )
 
 
 @dataclass(frozen=True)
@@ -137,13 +163,7 @@ class CsvLayout:
 
 def csv_layout(path: Path, label: str) -> CsvLayout:
     """The layout of a CSV file from its first line; `label` names its column ("" is the last)."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            first = next(csv.reader(stream), [])
-    except FileNotFoundError:
-        raise _missing(path) from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path.name} is no readable CSV text: {error}.") from error
+    _, first = next(_lines(path), (0, []))
     if len(first) < 2:
         raise DataError(
             f"{path.name} has {len(first)} columns.",
@@ -159,6 +179,25 @@ def csv_layout(path: Path, label: str) -> CsvLayout:
     return CsvLayout(columns, columns.index(label) if label else len(columns) - 1, titled)
 
 
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a CSV file that are not empty, each with its number and its cells."""
+    number = 0
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.reader(stream, strict=True)
+            for cells in reader:
+                number = reader.line_num
+                if any(cell.strip() for cell in cells):
+                    yield number, cells
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(
+            f"{path.name} is no readable CSV text after line {number}: {error}.",
+            "Save it as comma-separated UTF-8 text.",
+        ) from error
+
+
 def load_csv(path: Path, label: str, target: str) -> dict[str, np.ndarray]:
     """Inputs N×F float32 and labels N of a CSV file (`target` "class": int32, "value": float32).
 
@@ -167,20 +206,17 @@ def load_csv(path: Path, label: str, target: str) -> dict[str, np.ndarray]:
     layout = csv_layout(path, label)
     inputs: list[list[float]] = []
     labels: list[str] = []
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        reader = csv.reader(stream)
-        if layout.titled:
-            next(reader)
-        for cells in reader:
-            if not cells:
-                continue
-            inputs.append(_numbers(cells, layout, f"{path.name}, line {reader.line_num}"))
-            labels.append(cells[layout.label].strip())
+    lines = _lines(path)
+    if layout.titled:
+        next(lines)
+    for number, cells in lines:
+        inputs.append(_numbers(cells, layout, f"{path.name}, line {number}"))
+        labels.append(cells[layout.label].strip())
     if not inputs:
         raise DataError(f"{path.name} has no rows.", "Give a file with a row for each example.")
     return {
-        "inputs": np.asarray(inputs, np.float32),
-        "labels": _classes(labels) if target == "class" else _values(labels, path.name),
+        "inputs": _fitted(np.asarray(inputs), np.dtype(np.float32), path.name),
+        "labels": _classes(labels, path.name) if target == "class" else _values(labels, path.name),
     }
 
 
@@ -198,8 +234,14 @@ def _numbers(cells: Sequence[str], layout: CsvLayout, where: str) -> list[float]
     return [float(cells[index]) for index in layout.inputs]
 
 
-def _classes(labels: Sequence[str]) -> np.ndarray:
+def _classes(labels: Sequence[str], name: str) -> np.ndarray:
     if all(label.isascii() and label.isdigit() for label in labels):
+        longest = max(labels, key=lambda label: int(label) if len(label) < 20 else math.inf)
+        if len(longest) >= 20 or int(longest) > np.iinfo(np.int32).max:
+            raise DataError(
+                f"{name} has the label {longest[:20]}, which is no number of a class.",
+                "Choose another column as the label, or set the node's target to value.",
+            )
         return np.asarray([int(label) for label in labels], np.int32)
     return np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int32)
 
@@ -240,7 +282,8 @@ def _kept(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The element type that an array of a file gets: float64 and int64 are halved."""
     halved = {"float64": "float32", "int64": "int32", "uint64": "int32", "uint32": "int32"}
     halved["uint16"] = "int32"
-    return np.dtype(halved.get(dtype.name, dtype.newbyteorder("=").name))
+    wide = dtype.kind == "f" and dtype.itemsize > 8
+    return np.dtype(halved.get(dtype.name, "float32" if wide else dtype.newbyteorder("=").name))
 
 
 def _missing(path: Path) -> DataError:

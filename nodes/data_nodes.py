@@ -31,7 +31,12 @@ def _path(params: Params, base: Path | None) -> Path:
     text = str(params["path"])
     if not text:
         raise DataError("No file is chosen.", "Set the node's path.")
-    return (base or Path()) / Path(text).expanduser()
+    try:
+        path = (base or Path()) / Path(text).expanduser()
+        path.resolve().exists()
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: no such user after ~
+        raise DataError(f"The path {text[:80]!r} names no file: {error}.") from error
+    return path
 
 
 def _split_words(rows: tuple[int, int]) -> str:
@@ -113,8 +118,9 @@ def _npz_avals(params: Params, base: Path | None) -> dict[str, Aval]:
     avals: dict[str, Aval] = {}
     for port, name in _npz_names(params):
         if name not in headers:
+            known = ", ".join(headers) or "none"
             raise DataError(
-                f"{path.name} has no array {name!r}; it has {', '.join(headers) or 'none'}.",
+                f"{path.name} has no array of numbers {name!r}; it has {known}.",
                 f"Set {port} to the name of an array in the file.",
             )
         shape, dtype = headers[name][1]

@@ -77,6 +77,11 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
         ("1,2,a\n3,b\n", "bad.csv, line 2: 2 columns where the first line has 3"),
         ("1\n2\n", "bad.csv has 1 columns"),
         ("a,b\n", "bad.csv has no rows"),
+        ('1,2,"a\n3,4,b\n', "bad.csv is no readable CSV text after line 0"),
+        ("1,2,99999999999\n", "bad.csv has the label 99999999999, which is no number of a class"),
+        ("1,2," + "9" * 5000 + "\n", "which is no number of a class"),
+        ("1,2," + "x" * 140_000 + "\n", "field larger than field limit"),
+        ("1e300,2,0\n", "bad.csv holds 1e\\+300, which float32 cannot hold"),
     ],
 )
 def test_bad_csv_text_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
@@ -84,6 +89,43 @@ def test_bad_csv_text_is_told_with_its_line(tmp_path: Path, text: str, message: 
     path.write_text(text)
     with pytest.raises(DataError, match=message):
         load_csv(path, "", "class")
+
+
+def test_csv_text_that_is_not_utf8_further_down_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"
+    path.write_bytes(b"a,b,kind\n" + b"1,2,x\n" * 2000 + "3,4,é\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"no readable CSV text after line \d+"):
+        load_csv(path, "", "class")
+
+
+def test_numbers_that_do_not_fit_are_told_and_never_wrapped(tmp_path: Path) -> None:
+    np.savez(tmp_path / "w.npz", inputs=np.ones((2, 1)), labels=np.array([0, 2**40]))
+    with pytest.raises(DataError, match=r"w\.npz, labels holds 1099511627776, which int32"):
+        opened("data.npz", tmp_path, path="w.npz")
+    np.savez(tmp_path / "f.npz", inputs=np.array([[1e300]]), labels=np.zeros(1, np.int32))
+    with pytest.raises(DataError, match=r"f\.npz, inputs holds 1e\+300, which float32"):
+        opened("data.npz", tmp_path, path="f.npz")
+    values = np.array([[np.inf, np.nan]])
+    np.savez(tmp_path / "n.npz", inputs=values.astype(np.longdouble), labels=np.zeros(1, np.int32))
+    source = opened("data.npz", tmp_path, path="n.npz")
+    np.testing.assert_array_equal(source.arrays["inputs"], values.astype(np.float32))
+
+
+def test_a_packed_file_that_is_damaged_inside_is_told(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(30, 4))
+    np.savez_compressed(tmp_path / "d.npz", inputs=rows, labels=np.zeros(30, np.int32))
+    packed = bytearray((tmp_path / "d.npz").read_bytes())
+    for start in (120, 500):
+        damaged = packed[:start] + b"\xff" * 60 + packed[start + 60 :]
+        (tmp_path / "d.npz").write_bytes(bytes(damaged))
+        with pytest.raises(DataError, match=r"d\.npz is no readable \.npz file"):
+            opened("data.npz", tmp_path, path="d.npz")
+
+
+@pytest.mark.parametrize("path", ["a\0b.npz", "~nobody-of-that-name/a.npz", "a" * 5000])
+def test_a_path_that_can_name_no_file_is_told(tmp_path: Path, path: str) -> None:
+    with pytest.raises(DataError, match="names no file"):
+        opened("data.npz", tmp_path, path=path)
 
 
 def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
