@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,9 @@ from .window import MainWindow
 def main(arguments: Sequence[str] | None = None) -> int:
     """Open the window on a file, or on the first example; the exit code of the program."""
     options = _parser().parse_args(arguments)
+    if not _has_display():
+        print("cellwire: no display was found; `bin/run` takes the tour instead", file=sys.stderr)
+        return 1
     app = make_application()
     theme.apply(app, options.theme or theme.preferred())
     window = MainWindow()
@@ -46,6 +50,12 @@ def make_application() -> QApplication:
     app = existing if isinstance(existing, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationDisplayName("Cellwire")
     return app
+
+
+def _has_display() -> bool:
+    """Whether there is a screen to draw on, or Qt was told what to draw on instead."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    return sys.platform != "linux" or any(os.environ.get(name) for name in names)
 
 
 def _parser() -> argparse.ArgumentParser:

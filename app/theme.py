@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
 
-from .sheet import sheet
+from .stylesheet import stylesheet
 
 ASSETS = Path(__file__).parent.parent / "assets"
 TEXT_FAMILY, MONO_FAMILY = "Inter", "JetBrains Mono"
@@ -209,7 +209,7 @@ def apply(app: QApplication, name: str) -> None:
     app.setFont(font(BODY))
     app.setPalette(palette(theme))
     tokens = {field.name: getattr(theme, field.name) for field in fields(theme)}
-    app.setStyleSheet(sheet(tokens, points, (ASSETS / "icons").as_posix()))
+    app.setStyleSheet(stylesheet(tokens, points, (ASSETS / "icons").as_posix()))
     switch.changed.emit(theme)
 
 

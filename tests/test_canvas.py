@@ -285,6 +285,27 @@ def test_a_free_node_dropped_on_a_wire_is_put_into_it(hand: Hand) -> None:
     assert document.nodes["relu"].position == (0.0, 240.0)
 
 
+def test_a_new_node_dropped_on_a_wire_is_put_into_it_as_one_step(hand: Hand) -> None:
+    hand.state.perform(c.MoveNodes({"scale": (520.0, 300.0)}))
+    middle = hand.view.canvas.edges["scale", "input"].route.middle
+    hand.view.editor.add_node("nn.ReLU", middle - QPointF(60.0, 37.0))
+    (new,) = hand.nodes
+    assert hand.state.document.edges["scale", "input"].source == new
+    hand.state.undo_stack.undo()
+    assert new not in hand.state.document.nodes
+    assert hand.state.document.edges["scale", "input"].source == "digits"
+
+
+def test_wires_go_around_cards_also_after_a_drag(hand: Hand) -> None:
+    hand.state.perform(c.Connect(Edge("digits", "labels", "loss", "labels")))
+    hand.state.perform(c.MoveNodes({"loss": (780.0, -20.0)}))
+    hand.drag(hand.card("relu"), hand.card("relu") + QPointF(0.0, 40.0))
+    route = hand.view.canvas.edges["loss", "labels"].route.path
+    cards = [hand.view.canvas.nodes[id].frame for id in ("scale", "flatten")]
+    points = [route.pointAtPercent(step / 40) for step in range(41)]
+    assert not any(card.contains(point) for card in cards for point in points)
+
+
 def test_moving_a_frame_takes_what_lies_in_it(hand: Hand) -> None:
     frame = Frame(id="frame", title="in", rect=(-40.0, 180.0, 240.0, 180.0))
     hand.state.perform(c.AddFrame(frame))

@@ -453,6 +453,16 @@ def test_qt_calls_do_not_lose_references_to_none(desktop: object, qtbot: QtBot) 
     assert abs(sys.getrefcount(None) - before) < 200
 
 
+def test_without_a_display_the_program_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert main.main([]) == 1
+    assert "bin/run" in capsys.readouterr().err
+
+
 def test_the_program_takes_a_screenshot_and_quits(
     desktop: object, tmp_path: Path, settings_here: Path
 ) -> None:

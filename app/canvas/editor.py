@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from ...nodes import changes as c
 from ...nodes.clipboard import can_paste, copy_nodes, paste
-from ...nodes.items import Direction, EdgeKey, Point
+from ...nodes.items import Direction, EdgeKey, NodeItem, Point
 from ...nodes.state import DocumentError
 from ..state import Selection
 from . import edits, geometry, hits
@@ -50,27 +50,21 @@ class Editor(QObject):
         if spec is None:
             return None
         node = edits.new_node(self.state.document, spec, point_of(geometry.snapped(at)))
+        middle = QPointF(*node.position) + QPointF(geometry.LEAST_WIDTH, geometry.FIRST_PORT) / 2
+        wire = hits.wire_near(self.canvas, middle, 0.5) if onto_wire else None
         if not self.perform(c.AddNode(node), f"Add {spec.title}"):
             return None
+        if wire is not None:
+            self._put_onto_wire(node, wire)
         self.state.select(Selection(nodes=frozenset({node.id})))
-        if onto_wire:
-            self._put_onto_wire(node.id)
         return node.id
 
-    def _put_onto_wire(self, id: str) -> None:
-        """Put a new node into the wire under it, as the same step of undo."""
-        middle = self.canvas.nodes[id].frame.center()
-        key = hits.wire_near(self.canvas, middle, 0.5)
-        if key is None:
-            return
-        document = self.state.document
-        parts = edits.insertion(document, self.state.inference, id, key)
-        if not parts:
-            return
-        node = document.nodes[id]
-        self.state.undo_stack.undo()
-        self.perform(c.Compound("Insert on the wire", (c.AddNode(node), *parts)))
-        self.state.select(Selection(nodes=frozenset({id})))
+    def _put_onto_wire(self, node: NodeItem, wire: EdgeKey) -> None:
+        """Put a node that was just added into a wire, as the same step of undo."""
+        parts = edits.insertion(self.state.document, self.state.inference, node.id, wire)
+        if parts:
+            self.state.undo_stack.undo()
+            self.perform(c.Compound("Insert on the wire", (c.AddNode(node), *parts)))
 
     def add_node_in_view(self, type: str) -> str | None:
         """Add a node right of the one that is selected, else in the middle of what is seen."""

@@ -1,10 +1,10 @@
-"""The canvas: looks at the scene, turns mouse and keys into gestures and actions."""
+"""The canvas: turns mouse and keys over the sheet into gestures and actions."""
 
 from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QCursor,
@@ -15,152 +15,39 @@ from PySide6.QtGui import (
     QMouseEvent,
     QNativeGestureEvent,
     QPainter,
-    QPaintEvent,
     QPen,
-    QPixmapCache,
-    QResizeEvent,
-    QTransform,
-    QWheelEvent,
 )
-from PySide6.QtWidgets import QGraphicsView, QToolTip
+from PySide6.QtWidgets import QToolTip
 
 from ...nodes.items import EdgeKey
-from ...nodes.items import View as SavedView
 from .. import theme
 from ..palette import MIME
 from ..state import EditorState, Selection
-from . import far, hits, menus
+from . import hits, menus
 from .asking import Asking
-from .background import paint_grid
 from .boxes import GroupItem
-from .crumbs import Crumbs
 from .editor import BIG_NUDGE, NUDGE, Editor
-from .minimap import Minimap
-from .scene import CanvasScene
+from .sheet import SheetView
 from .tools import BandTool, ClickTool, MoveTool, PanTool, ResizeTool, Tool, WireTool
 
-LEAST_ZOOM, MOST_ZOOM = 0.04, 3.0
-ZOOM_STEP = 1.2
-CACHE_KIB = 96 * 1024
-WELCOME = "Drag a node here from the left, or press Tab to search for one"
-FIT_MARGIN = 48.0
-"""Pixels left free around the drawing when it is fitted."""
 
-
-class CanvasView(QGraphicsView):
+class CanvasView(SheetView):
     """Shows and edits the document of a state."""
 
-    zoom_changed = Signal(float)
     run_to_asked = Signal(str)
     rerun_asked = Signal(str)
     compile_asked = Signal()
     dissolve_asked = Signal()
 
     def __init__(self, state: EditorState) -> None:
-        super().__init__()
-        QPixmapCache.setCacheLimit(CACHE_KIB)
-        self.state = state
-        self.canvas = CanvasScene(state)
-        self.setScene(self.canvas)
-        self._set_up()
+        super().__init__(state)
         self._tool: Tool | None = None
         self._space = False
         self._grip_was_chosen = False
         self._lit: EdgeKey | None = None
-        self._look_later = True
         self._pointer: QPoint | None = None
         self.editor = Editor(self)
         self.asking = Asking(self)
-        self.crumbs = Crumbs(state, self)
-        self.minimap = Minimap(self.canvas, self.visible_rect, self.center_on, self)
-        state.document_replaced.connect(self._show_saved_view)
-        state.document_changed.connect(lambda _: self._show_minimap())
-
-    def _set_up(self) -> None:
-        self.setObjectName("canvas")
-        self.setAccessibleName("Canvas")
-        self.setFrameShape(QGraphicsView.Shape.NoFrame)
-        self.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
-        self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
-        self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontAdjustForAntialiasing)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
-        self.setResizeAnchor(QGraphicsView.ViewportAnchor.AnchorViewCenter)
-        self.setMouseTracking(True)
-        self.setAcceptDrops(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumSize(200, 150)
-
-    # looking
-
-    @property
-    def zoom(self) -> float:
-        """Pixels a scene unit."""
-        return self.transform().m11()
-
-    def visible_rect(self) -> QRectF:
-        """What of the scene is seen."""
-        return self.mapToScene(self.viewport().rect()).boundingRect()
-
-    def center_on(self, point: QPointF) -> None:
-        """Look at a point of the scene."""
-        self.centerOn(point)
-        self._looked()
-
-    def zoom_to(self, zoom: float, about: QPointF | None = None) -> None:
-        """Zoom so that the point of the view `about` (else its middle) stays where it is."""
-        zoom = min(MOST_ZOOM, max(LEAST_ZOOM, zoom))
-        place = about if about is not None else QRectF(self.viewport().rect()).center()
-        under = self.mapToScene(place.toPoint())
-        self.setTransform(QTransform.fromScale(zoom, zoom))
-        moved = self.mapFromScene(under) - place.toPoint()
-        self.pan(-moved)
-        self.zoom_changed.emit(zoom)
-
-    def zoom_in(self) -> None:
-        """One step nearer."""
-        self.zoom_to(self.zoom * ZOOM_STEP)
-
-    def zoom_out(self) -> None:
-        """One step away."""
-        self.zoom_to(self.zoom / ZOOM_STEP)
-
-    def zoom_reset(self) -> None:
-        """To 100 %."""
-        self.zoom_to(1.0)
-
-    def fit(self) -> None:
-        """Show the whole drawing, at 100 % at most."""
-        rect = self.canvas.drawing_rect()
-        if rect.isEmpty():
-            self.zoom_to(1.0)
-            self.center_on(QPointF())
-            return
-        room = self.viewport().size()
-        across = (room.width() - 2 * FIT_MARGIN) / rect.width()
-        down = (room.height() - 2 * FIT_MARGIN) / rect.height()
-        self.zoom_to(min(1.0, across, down))
-        self.center_on(rect.center())
-        self._clear_minimap(rect)
-
-    def _clear_minimap(self, drawing: QRectF) -> None:
-        """Move the drawing up from behind the minimap, as far as there is room."""
-        corner = self.mapToScene(self.minimap.geometry().adjusted(-12, -12, 12, 12)).boundingRect()
-        behind = self.canvas.node_bounds.touching(corner)
-        if behind:
-            lowest = max(self.canvas.nodes[id].frame.bottom() for id in behind)
-            above = drawing.top() - self.visible_rect().top() - FIT_MARGIN / self.zoom
-            rise = min(max(0.0, above), lowest - corner.top())
-            self.center_on(self.visible_rect().center() + QPointF(0.0, rise))
-
-    def pan(self, by: QPoint) -> None:
-        """Move the sheet by so many pixels."""
-        across, down = self.horizontalScrollBar(), self.verticalScrollBar()
-        across.setValue(across.value() - by.x())
-        down.setValue(down.value() - by.y())
-        self._looked()
 
     def reveal(self, node: str) -> None:
         """Select a node, and bring it into view if it is not."""
@@ -170,88 +57,20 @@ class CanvasView(QGraphicsView):
             if not self.visible_rect().contains(item.frame):
                 self.center_on(item.frame.center())
 
-    def _looked(self) -> None:
-        middle = self.visible_rect().center()
-        self.state.document.view = SavedView(center=(middle.x(), middle.y()), zoom=self.zoom)
-        self._show_minimap()
-
-    def _show_minimap(self) -> None:
-        """The minimap gives way to a card behind it when everything is seen anyway."""
-        corner = self.mapToScene(self.minimap.geometry()).boundingRect()
-        bounds = self.canvas.node_bounds
-        whole = self.visible_rect().contains(bounds.united())
-        hides = whole and bool(bounds.touching(corner))
-        self.minimap.setVisible(bool(bounds.keys) and not hides)
-        self.minimap.update()
-
-    def _show_saved_view(self, _: object = None) -> None:
-        """Look where the document was looked at last, if anything is to be seen there."""
-        if not self.isVisible():
-            self._look_later = True
-            return
-        saved = self.state.document.view
-        self.zoom_to(saved.zoom)
-        self.center_on(QPointF(*saved.center))
-        if saved == SavedView() or not self.canvas.node_bounds.touching(self.visible_rect()):
-            self.fit()
-
-    def showEvent(self, event: QEvent) -> None:
-        """At first, fit the drawing."""
-        super().showEvent(event)  # type: ignore[arg-type]
-        if self._look_later:
-            self._look_later = False
-            self._show_saved_view()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the overlays in their corners."""
-        super().resizeEvent(event)
-        self.crumbs.move(14, 10)
-        corner = QPoint(self.width() - self.minimap.width(), self.height() - self.minimap.height())
-        self.minimap.move(corner - QPoint(14, 14))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Items paint themselves near; far away everything is drawn in batches."""
-        if self.zoom >= far.FAR:
-            super().paintEvent(event)
-        else:
-            painter = QPainter(self.viewport())
-            painter.setWorldTransform(self.viewportTransform())
-            paint_grid(painter, self.visible_rect(), self.zoom)
-            far.paint_boxes(painter, self.canvas.boxes, self.zoom)
-            far.paint(
-                painter,
-                self.canvas.far_picture,
-                self.canvas.node_bounds,
-                self.canvas.edge_bounds,
-                self.visible_rect(),
-                self.zoom,
-            )
-            painter.end()
-        self._paint_over()
-
-    def _paint_over(self) -> None:
-        empty = not (self.canvas.nodes or self.canvas.boxes)
-        if self._tool is None and self._lit is None and not empty:
+    def paint_over(self) -> None:
+        """Draw the wire that is lit up and the gesture that is going on."""
+        super().paint_over()
+        if self._tool is None and self._lit is None:
             return
         painter = QPainter(self.viewport())
-        if empty:
-            painter.setFont(theme.font(theme.HEAD))
-            painter.setPen(theme.current().color("muted"))
-            middle = int(Qt.AlignmentFlag.AlignCenter)
-            painter.drawText(self.viewport().rect(), middle, WELCOME)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setWorldTransform(self.viewportTransform())
         if self._lit in self.canvas.edges:
-            painter.strokePath(
-                self.canvas.edges[self._lit].route.path, QPen(theme.current().color("accent"), 3.0)
-            )
+            path = self.canvas.edges[self._lit].route.path
+            painter.strokePath(path, QPen(theme.current().color("accent"), 3.0))
         if self._tool is not None:
             self._tool.paint(painter)
         painter.end()
-
-    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """The sheet with its grid of dots."""
-        paint_grid(painter, QRectF(rect), self.zoom)
 
     def highlight_wire(self, key: EdgeKey | None) -> None:
         """Light up the wire that a node would be put into."""
@@ -424,20 +243,6 @@ class CanvasView(QGraphicsView):
             return True
         return super().viewportEvent(event)
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """The wheel zooms at the pointer; two fingers on a touch pad move the sheet."""
-        touched = event.phase() != Qt.ScrollPhase.NoScrollPhase
-        control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if touched and not control and not event.pixelDelta().isNull():
-            self.pan(event.pixelDelta())
-        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            steps = event.angleDelta().x() or event.angleDelta().y()
-            self.pan(QPoint(steps // 2, 0))
-        else:
-            steps = event.angleDelta().y() / 120.0
-            self.zoom_to(self.zoom * ZOOM_STEP**steps, event.position())
-        event.accept()
-
     # keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -519,8 +324,7 @@ class CanvasView(QGraphicsView):
     def close_scene(self) -> None:
         """Let go of the scene and its items, in order."""
         self._tool = None
-        self.minimap.stop()
-        self.canvas.close()
+        super().close_scene()
 
     def is_group(self, id: str) -> bool:
         """Whether a box is a compile group."""

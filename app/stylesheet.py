@@ -121,7 +121,7 @@ QStatusBar QPushButton { color: $muted; font-size: $small; padding: 1px 6px; min
 """)
 
 
-def sheet(tokens: Mapping[str, object], points: Callable[[float], float], icons: str) -> str:
+def stylesheet(tokens: Mapping[str, object], points: Callable[[float], float], icons: str) -> str:
     """The sheet for a theme's tokens; `points` turns pixels into font points."""
     return SHEET.substitute(
         tokens,
