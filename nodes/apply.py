@@ -208,7 +208,12 @@ def _(change: c.RemoveNote, state: State) -> c.Change:
 
 @_apply.register
 def _(change: c.SetTraining, state: State) -> c.Change:
-    before, state.training = state.training, change.training
+    try:
+        given = plain(msgspec.to_builtins(change.training), "A training setting")
+        training = msgspec.convert(given, type(change.training))
+    except msgspec.ValidationError as error:
+        raise DocumentError(f"The training settings do not fit: {error}.") from error
+    before, state.training = state.training, training
     return c.SetTraining(before)
 
 

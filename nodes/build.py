@@ -158,7 +158,13 @@ class _Builder:
                         _ = parameter.data
             return call
 
-        return self.cache.call(item, params, made)
+        try:
+            return self.cache.call(item, params, made)
+        except (MemoryError, OverflowError, ValueError) as error:
+            message = f"{item.name} cannot be made: {str(error) or type(error).__name__}."
+            fix = "Give it smaller sizes."
+            self.problems.append(Problem(item.id, None, "error", message, fix))
+            return _no_data
 
 
 def _no_data() -> object:

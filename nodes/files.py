@@ -169,6 +169,10 @@ def _decode(text: str | bytes) -> dict[str, object]:
             f"line {error.lineno}, column {error.colno}: {error.msg}; this is not whole JSON text. "
             "A version saved before may lie beside it, with ~ at the end of its name."
         ) from error
+    except DocumentError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise DocumentError("a number in it is too long.") from error
     except RecursionError as error:
         raise DocumentError("its values lie too deep in each other.") from error
     if not isinstance(raw, dict) or raw.get("format") != "cellwire":

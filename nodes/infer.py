@@ -10,6 +10,7 @@ from typing import Literal
 
 import networkx as nx
 
+from ..engine.run.conditions import ConditionError, parse_condition
 from ..engine.shape import Aval
 from .cost import Cost
 from .data import DataError
@@ -152,6 +153,11 @@ class _Walk:
             what = "compile group" if not hasattr(item, "target") else "wire or mark"
             message = f"A {what} of the file belongs to nodes that are missing; it is kept aside."
             self._add(None, Finding(message, severity="warning"))
+        for key, mark in sorted(self.document.breakpoints.items()):
+            if reason := unreadable(mark.condition):
+                message = f"A breakpoint's condition cannot be read, so it never stops: {reason}."
+                fix = "Change the condition, or remove the breakpoint."
+                self._add(key[0], Finding(message, fix, key[1], severity="warning"))
         names: dict[str, str] = {}
         for id, node in sorted(self.document.nodes.items()):
             if node.name in names:
@@ -277,6 +283,15 @@ def inputs_of(
         (name, avals.get((wired[name].source, wired[name].output)) if name in wired else None)
         for name in ports
     )
+
+
+def unreadable(condition: str) -> str:
+    """Why a breakpoint's condition cannot be read; empty where it can."""
+    try:
+        parse_condition(condition)
+    except ConditionError as error:
+        return str(error)
+    return ""
 
 
 def between(document: Document, ids: Sequence[str]) -> set[str]:

@@ -11,7 +11,8 @@ MarkKey = tuple[str, str, Direction]
 Point = tuple[float, float]
 Rect = tuple[float, float, float, float]
 Count = Annotated[int, msgspec.Meta(ge=1)]
-Rate = Annotated[float, msgspec.Meta(ge=0)]
+Rate = Annotated[float, msgspec.Meta(ge=0, le=3e38)]  # what float32 can hold
+Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 def new_id() -> str:
@@ -112,7 +113,7 @@ class Training(Item, frozen=True, kw_only=True):
     schedule: Literal["constant", "cosine", "step"] = "constant"
     batch_size: Count = 32
     epochs: Count = 10
-    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    seed: Seed = 0
     shuffle: bool = True
     loss: str | None = None
     metric: Literal["auto", "accuracy", "none"] = "auto"

@@ -61,7 +61,9 @@ def check_name(name: str) -> None:
 def plain(value: object, where: str) -> object:
     """`value` as JSON-like data (tuples become lists), or `DocumentError` saying `where` it is."""
     match value:
-        case None | bool() | int() | str():
+        case None | bool() | int():
+            return value
+        case str() if not any("\ud800" <= ch <= "\udfff" for ch in value):
             return value
         case float() if math.isfinite(value):
             return value
@@ -70,5 +72,6 @@ def plain(value: object, where: str) -> object:
         case dict() if all(isinstance(key, str) for key in value):
             return {key: plain(item, where) for key, item in value.items()}
     raise DocumentError(
-        f"{where} cannot be {value!r}: give a finite number, text, true, false or a list of these."
+        f"{where} cannot be {value!r}: give a finite number, whole text, true, false or a list "
+        "of these."
     )

@@ -97,6 +97,15 @@ def test_a_drawing_with_errors_is_refused_with_all_of_them() -> None:
     assert [problem.node for problem in caught.value.problems] == ["mul", "join"]
 
 
+def test_a_node_that_is_too_large_to_be_made_is_told_on_it() -> None:
+    document = small()
+    for size in (2**50, 10**30):
+        document.apply(c.SetParameters("dense", {"out_channels": size}))
+        with pytest.raises(BuildError, match="dense cannot be made") as caught:
+            build(document)
+        assert [problem.node for problem in caught.value.problems] == ["dense"]
+
+
 def test_groups_are_built_where_they_can_run_as_one() -> None:
     document = small()
     document.apply(c.AddGroup(Group(id="g", name="g", nodes=("mul", "dense"))))

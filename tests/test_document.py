@@ -1,5 +1,7 @@
 """A document changes only by changes, each of which gives the change that undoes it."""
 
+from typing import Any
+
 import msgspec
 import pytest
 from cellwire.nodes import changes as c
@@ -210,3 +212,13 @@ def test_other_text_on_the_clipboard_is_not_pasted(text: str) -> None:
     assert not clipboard.can_paste(text)
     with pytest.raises(DocumentError, match="holds no nodes"):
         clipboard.paste(Document(), text, (0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"learning_rate": float("nan")}, {"seed": 2**70}, {"epochs": 0}, {"loss": 3}]
+)
+def test_training_settings_that_no_file_can_hold_are_refused(settings: dict[str, Any]) -> None:
+    document = Document()
+    with pytest.raises(DocumentError, match="training setting"):
+        document.apply(c.SetTraining(Training(**settings)))
+    assert document.training == Training()

@@ -139,6 +139,16 @@ def test_a_node_costs_one_line_of_a_diff() -> None:
             r"training.epochs: Expected `int` >= 1",
         ),
         ('{"format": "cellwire", "version": 1, "view": {"zoom": NaN}}', "cannot be nan"),
+        ('{"format": "cellwire", "version": 1, "title": "\\ud800"}', "cannot be '.ud800'"),
+        ('{"format": "cellwire", "version": ' + "1" * 5000 + "}", "a number in it is too long"),
+        (
+            '{"format": "cellwire", "version": 1, "training": {"seed": 9223372036854775808}}',
+            "training.seed",
+        ),
+        (
+            '{"format": "cellwire", "version": 1, "training": {"learning_rate": 1e300}}',
+            "training.learning_rate",
+        ),
         (
             '{"format": "cellwire", "version": 1, "nodes": ['
             '{"id": "a", "type": "x", "name": "a"}, {"id": "a", "type": "x", "name": "b"}]}',

@@ -8,7 +8,7 @@ from cellwire.nodes import changes as c
 from cellwire.nodes import files
 from cellwire.nodes.document import Document
 from cellwire.nodes.infer import Inference, between, infer
-from cellwire.nodes.items import Edge, Group, NodeItem, Training
+from cellwire.nodes.items import Breakpoint, Edge, Group, NodeItem, Training
 from cellwire.nodes.wiring import can_connect
 
 
@@ -142,6 +142,15 @@ def test_a_cycle_is_told_on_its_nodes_and_the_rest_is_inferred() -> None:
     assert {problem.node for problem in found.errors} == {"conv", "relu"}
     assert found.errors[0].message == "These nodes feed each other: conv → relu → conv."
     assert ("scale", "input") in found.edges
+
+
+def test_a_condition_that_cannot_be_read_is_told_on_its_wire() -> None:
+    document = cnn()
+    mark = Breakpoint(target="relu", input="input", condition="absmaxx > 1")
+    document.apply(c.SetBreakpoint(mark))
+    (problem,) = infer(document).problems
+    assert (problem.node, problem.port, problem.severity) == ("relu", "input", "warning")
+    assert "absmaxx" in problem.message
 
 
 def test_unknown_kinds_and_loose_wires_are_told() -> None:

@@ -159,6 +159,19 @@ def test_a_run_without_breakpoints_passes_over_them(talk: Talk) -> None:
     assert talk.only(m.RunFinished)
 
 
+def test_a_breakpoint_of_the_document_that_cannot_be_read_keeps_nothing_from_running(
+    talk: Talk,
+) -> None:
+    edge = talk.edge("dense1->relu1")
+    mark = items.Breakpoint(target=edge.node, input=edge.port, condition="what is this")
+    talk.change(c.SetBreakpoint(mark))
+    loaded = talk.load()
+    assert isinstance(loaded, m.DocumentLoaded)
+    assert [(p.node, p.severity) for p in loaded.problems] == [(edge.node, "warning")]
+    talk.ask(m.Run())
+    assert talk.only(m.RunFinished)
+
+
 def test_pause_and_stop_are_answered_between_nodes(talk: Talk) -> None:
     talk.ask(m.Run(), work=False)
     assert talk.session.work()

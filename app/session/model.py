@@ -13,7 +13,7 @@ from ...nodes import changes as c
 from ...nodes.build import BuildCache, BuildError, build
 from ...nodes.document import Document
 from ...nodes.files import loads
-from ...nodes.infer import Inference, between, infer
+from ...nodes.infer import Inference, between, infer, unreadable
 from ...nodes.infer import Problem as Found
 from ...nodes.items import Direction, Edge, EdgeKey, NodeItem
 from . import messages as m
@@ -159,8 +159,10 @@ class Model:
             )
 
     def breakpoints(self) -> Iterable[Breakpoint]:
-        """The document's breakpoints as the engine takes them."""
+        """The document's breakpoints as the engine takes them, those that can be read."""
         for item in self.document.breakpoints.values():
+            if unreadable(item.condition):
+                continue  # one of the problems that inference tells
             edge = Wire(item.target, item.input)
             yield Breakpoint(edge, item.condition, item.enabled, item.action, item.direction)
 
