@@ -14,6 +14,7 @@ QLabel[role="small"] { color: $muted; font-size: $small; }
 QLabel[role="heading"] { color: $muted; font-size: $small; font-weight: 600; }
 QLabel[role="display"] { font-size: $display; font-weight: 600; }
 QLabel[role="ok"] { color: $ok_text; }
+QLabel[role="accent"] { color: $accent_text; }
 QLabel[role="warn"] { color: $warn_text; }
 QLabel[role="stop"] { color: $stop_text; }
 QLabel[role="mono"] { font-family: "JetBrains Mono"; }

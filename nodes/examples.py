@@ -26,17 +26,17 @@ def digits_mlp() -> Document:
     """
     rows: list[Row] = [
         ("data.digits", "digits", {}, (0, 40)),
-        ("ops.scale", "scale", {"factor": 1 / 16}, (220, 0)),
-        ("nn.Flatten", "flatten", {}, (420, 0)),
-        ("nn.Dense", "dense1", {"out_channels": 256}, (620, 0)),
-        ("nn.BatchNorm1d", "norm1", {}, (820, 0)),
-        ("ops.relu", "relu1", {}, (220, 160)),
-        ("nn.Dropout", "dropout", {"p": 0.3}, (420, 160)),
-        ("nn.Dense", "dense2", {"out_channels": 128}, (620, 160)),
-        ("nn.BatchNorm1d", "norm2", {}, (820, 160)),
-        ("ops.relu", "relu2", {}, (420, 320)),
-        ("nn.Dense", "head", {"out_channels": 10}, (620, 320)),
-        ("nn.CrossEntropyLoss", "loss", {}, (820, 320)),
+        ("ops.scale", "scale", {"factor": 1 / 16}, (190, 0)),
+        ("nn.Flatten", "flatten", {}, (370, 0)),
+        ("nn.Dense", "dense1", {"out_channels": 256}, (550, 0)),
+        ("nn.BatchNorm1d", "norm1", {}, (730, 0)),
+        ("ops.relu", "relu1", {}, (190, 160)),
+        ("nn.Dropout", "dropout", {"p": 0.3}, (370, 160)),
+        ("nn.Dense", "dense2", {"out_channels": 128}, (550, 160)),
+        ("nn.BatchNorm1d", "norm2", {}, (730, 160)),
+        ("ops.relu", "relu2", {}, (550, 320)),
+        ("nn.Dense", "head", {"out_channels": 10}, (730, 320)),
+        ("nn.CrossEntropyLoss", "loss", {}, (920, 320)),
     ]
     chain = [name for _, name, _, _ in rows[1:-1]]
     training = Training(
@@ -98,7 +98,7 @@ def _drawn(title: str, rows: Sequence[Row], chain: Sequence[str], training: Trai
     for source, output, target, input in wires:
         document.apply(c.Connect(Edge(_id(title, source), output, _id(title, target), input)))
     document.apply(c.SetTraining(training))
-    document.view = View(center=(500.0, 180.0), zoom=1.0)
+    document.view = View(center=(530.0, 190.0), zoom=1.0)
     return document
 
 

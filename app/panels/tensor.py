@@ -189,12 +189,9 @@ class TensorPanel(QWidget):
             self._show_history(answer.history)
 
     def _failed(self, answer: m.CommandFailed) -> None:
+        self._clear()
         if self._has_run():
             self.note.setText(f"{answer.message} {answer.fix}".strip())
-            self.note.show()
-            self.picture.clear()
-        else:
-            self._clear()
 
     def _has_run(self) -> bool:
         run = self._state.run

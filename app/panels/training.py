@@ -132,8 +132,8 @@ class LossCurves(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.train_text = label("— train", "small")
-        self.held_out_text = label("", "small")
+        self.train_text = label("— train", "accent")
+        self.held_out_text = label("", "warn")
         self.plot = Plot("loss over steps")
         self.train = self.plot.add_curve("accent")
         self.held_out = self.plot.add_curve("control", dashed=True)
