@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from ...nodes import changes as c
 from ...nodes.spec import ParamSpec
+from .. import theme
 from ..link import SessionLink
 from ..session import messages as m
 from ..state import EditorState, Training
@@ -134,6 +135,8 @@ class LossCurves(QWidget):
         super().__init__(parent)
         self.train_text = label("— train", "accent")
         self.held_out_text = label("", "warn")
+        for text in (self.train_text, self.held_out_text):
+            text.setFont(theme.font(theme.SMALL))
         self.plot = Plot("loss over steps")
         self.train = self.plot.add_curve("accent")
         self.held_out = self.plot.add_curve("control", dashed=True)
