@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from ..nodes.document import Document
 from ..nodes.files import load, save
+from ..nodes.items import View
 from ..nodes.state import DocumentError
 from . import recovery
 from .state import EditorState
@@ -63,6 +64,7 @@ class FileControl(QObject):
         except DocumentError as error:
             self.complain(f"The example {path.stem} cannot be opened", str(error))
             return False
+        document.view = View()  # shown whole, whatever the window's size
         self._show(document, suggested=path.name)
         return True
 

@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     theme.apply(app, options.theme or theme.preferred())
     window = MainWindow()
     add_panels(window)
-    window.restore_layout()
+    if options.screenshot is None:
+        window.restore_layout()
     window.show()
     recovered = options.file is None and window.files.offer_recovery()
     if options.file is not None:

@@ -45,6 +45,7 @@ class Palette(QWidget):
 
     def __init__(self, state: EditorState) -> None:
         super().__init__()
+        self.setMinimumWidth(150)
         self._entries = node_entries(state)
         self.field = QLineEdit()
         self.field.setPlaceholderText("Find a node")

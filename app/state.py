@@ -54,6 +54,14 @@ class Run:
     finished: m.RunFinished | None = None
 
     @property
+    def waits_for(self) -> str | None:
+        """The node, or compile group, that a pause is before; None if nothing is paused."""
+        if self.state != "paused":
+            return None
+        edge = self.paused.edge if self.paused is not None else None
+        return edge.node if edge is not None else self.next_node
+
+    @property
     def busy(self) -> bool:
         """Whether the session is computing right now."""
         return self.state in ("running", "training")

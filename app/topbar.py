@@ -151,7 +151,7 @@ class _SearchField(QLineEdit):
         super().__init__()
         self.setReadOnly(True)
         self.setPlaceholderText("Search nodes and actions")
-        self.setMinimumWidth(150)
+        self.setMinimumWidth(120)
         self.setMaximumWidth(SEARCH_WIDTH)
         self.setFixedHeight(30)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -160,6 +160,7 @@ class _SearchField(QLineEdit):
         self._keys.setFont(theme.font(theme.SMALL, mono=True))
         self._keys.setProperty("role", "small")
         self._keys.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setTextMargins(0, 0, self._keys.sizeHint().width() + 8, 0)
         self.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -102,6 +102,8 @@ class MainWindow(QMainWindow):
         settings = QSettings()
         if geometry := settings.value("geometry"):
             self.restoreGeometry(geometry)
+        elif self.screen().availableSize().boundedTo(self.size()) != self.size():
+            self.setWindowState(Qt.WindowState.WindowMaximized)
         if layout := settings.value("layout"):
             self.restoreState(layout, LAYOUT_VERSION)
 

@@ -43,7 +43,7 @@ class Looks:
         else:
             inputs, summary, category = tuple(sorted(wired)), f"unknown: {node.type}", "unknown"
             outputs = tuple(sorted({e.output for e in state.document.edges_from(id)}))
-        waiting = state.run.state == "paused" and state.run.next_node in (id, *self._groups_of(id))
+        waiting = state.run.waits_for == id
         return Look(
             category,
             summary,

@@ -16,13 +16,12 @@ PAD, HEIGHT = 12.0, 46.0
 class PausedCard(QGraphicsRectItem):
     """Two lines in a card with a red outline, above everything."""
 
-    def __init__(self, title: str, why: str, at: QPointF) -> None:
+    def __init__(self, title: str, why: str) -> None:
         self.title, self.why = title, why
         width = max(
             text_width(title, theme.SMALL, 600), text_width(why, theme.SMALL, mono=True), 120.0
         )
         super().__init__(QRectF(-width / 2 - PAD, 0.0, width + 2 * PAD, HEIGHT))
-        self.setPos(at)
         self.setPen(Qt.PenStyle.NoPen)
         self.setZValue(5.0)
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)

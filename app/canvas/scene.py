@@ -21,7 +21,7 @@ from .geometry import Card, Route
 from .index import Bounds
 from .looks import Looks
 from .node_item import NodeItem
-from .paused_card import PausedCard, words
+from .paused_card import HEIGHT, PausedCard, words
 
 EXTENT = 200_000.0
 DETOUR_NODES, DETOUR_REACH = 400, 220.0
@@ -203,9 +203,7 @@ class CanvasScene(QGraphicsScene):
         run, shown = self.state.run, self._shown
         halted = self.state.training.paused
         nodes = {run.failed.node if run.failed else None, halted.node if halted else None}
-        if run.state == "paused" and run.next_node is not None:
-            group = self.state.document.groups.get(run.next_node)
-            nodes.update(group.nodes if group else (run.next_node,))
+        nodes.add(run.waits_for)
         edges = {key_of(run.paused.edge)} if run.paused and run.paused.edge else set()
         if len(run.ran) < shown.ran:
             self._refresh(self.nodes, self.edges)
@@ -243,9 +241,15 @@ class CanvasScene(QGraphicsScene):
             self._paused_card = None
         if paused is not None and item is not None:
             title, why = words(paused, self.state.document.nodes[item.edge.target].name)
-            at = item.route.middle + QPointF(0.0, 20.0)
-            self._paused_card = PausedCard(title, why, at)
-            self.addItem(self._paused_card)
+            card = PausedCard(title, why)
+            middle = item.route.middle
+            places = [middle + QPointF(0.0, 20.0), middle - QPointF(0.0, 20.0 + HEIGHT)]
+            covered = [
+                len(self.node_bounds.touching(card.rect().translated(place))) for place in places
+            ]
+            card.setPos(places[covered.index(min(covered))])
+            self._paused_card = card
+            self.addItem(card)
 
     def _show_node_run(self, id: str) -> None:
         group = self.state.document.groups.get(id)
