@@ -27,16 +27,16 @@ def digits_mlp() -> Document:
     rows: list[Row] = [
         ("data.digits", "digits", {}, (0, 40)),
         ("ops.scale", "scale", {"factor": 1 / 16}, (190, 0)),
-        ("nn.Flatten", "flatten", {}, (370, 0)),
-        ("nn.Dense", "dense1", {"out_channels": 256}, (550, 0)),
-        ("nn.BatchNorm1d", "norm1", {}, (730, 0)),
+        ("nn.Flatten", "flatten", {}, (380, 0)),
+        ("nn.Dense", "dense1", {"out_channels": 256}, (570, 0)),
+        ("nn.BatchNorm1d", "norm1", {}, (760, 0)),
         ("ops.relu", "relu1", {}, (190, 160)),
-        ("nn.Dropout", "dropout", {"p": 0.3}, (370, 160)),
-        ("nn.Dense", "dense2", {"out_channels": 128}, (550, 160)),
-        ("nn.BatchNorm1d", "norm2", {}, (730, 160)),
-        ("ops.relu", "relu2", {}, (550, 320)),
-        ("nn.Dense", "head", {"out_channels": 10}, (730, 320)),
-        ("nn.CrossEntropyLoss", "loss", {}, (920, 320)),
+        ("nn.Dropout", "dropout", {"p": 0.3}, (380, 160)),
+        ("nn.Dense", "dense2", {"out_channels": 128}, (570, 160)),
+        ("nn.BatchNorm1d", "norm2", {}, (760, 160)),
+        ("ops.relu", "relu2", {}, (570, 320)),
+        ("nn.Dense", "head", {"out_channels": 10}, (760, 320)),
+        ("nn.CrossEntropyLoss", "loss", {}, (960, 320)),
     ]
     chain = [name for _, name, _, _ in rows[1:-1]]
     training = Training(
@@ -98,7 +98,7 @@ def _drawn(title: str, rows: Sequence[Row], chain: Sequence[str], training: Trai
     for source, output, target, input in wires:
         document.apply(c.Connect(Edge(_id(title, source), output, _id(title, target), input)))
     document.apply(c.SetTraining(training))
-    document.view = View(center=(530.0, 190.0), zoom=1.0)
+    document.view = View(center=(545.0, 190.0), zoom=1.0)
     return document
 
 
