@@ -56,6 +56,11 @@ make_environment() {
     fi
 }
 
+pip_install() {
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --constraint "$root/constraints.txt" "$@"
+}
+
 install_requirements() {
     stamp="$venv/.installed-${extras:-run}"
     wanted=$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum)
@@ -65,8 +70,8 @@ install_requirements() {
     say "installing dependencies (the first time this takes a minute or two)"
     target="$root"
     [ -z "$extras" ] || target="$root[$extras]"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --constraint "$root/constraints.txt" --editable "$target" || {
+    # setuptools of the constraints builds the checkout, instead of a fresh one in isolation
+    { pip_install setuptools && pip_install --no-build-isolation --editable "$target"; } || {
         say "installing the dependencies failed; the lines above say why."
         return 1
     }
