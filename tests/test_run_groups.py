@@ -11,6 +11,7 @@ from cellwire.engine.run.events import Finished, NodeDone, Paused
 from cellwire.engine.run.executor import Execution
 from cellwire.engine.run.graph import Edge, Graph, GraphError, Group, Node, Source
 from cellwire.engine.run.groups import CompiledGroup, GroupError, parity_of
+from cellwire.engine.run.groups import _median as measured
 from cellwire.engine.run.history import StepResult
 from cellwire.engine.run.settings import TrainingData, TrainingSettings
 from cellwire.engine.run.training import TrainingRun
@@ -200,6 +201,18 @@ def test_another_batch_size_gets_a_plan_of_its_own() -> None:
     with Execution(graph, feeds, groups=[group]) as run:
         run.advance()
         assert run.value(Source("relu", "out")).shape == (3, 6)
+
+
+def test_the_measured_time_of_a_call_is_one_of_a_warm_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, calls = [0.0], [0]
+    monkeypatch.setattr("cellwire.engine.run.groups.time.perf_counter", lambda: now[0])
+
+    def run() -> None:
+        calls[0] += 1
+        now[0] += 0.05 if calls[0] <= 3 or calls[0] == 5 else 0.001
+
+    assert measured(run) == pytest.approx(0.001)
+    assert 5 <= calls[0] <= 40
 
 
 def test_what_cannot_be_compiled_runs_eagerly_and_says_why() -> None:

@@ -27,9 +27,9 @@ def small_net() -> Document:
 class Talk:
     """A session and what it has said since the last command."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, *, renew_groups: bool = False) -> None:
         self.said: list[m.Event] = []
-        self.session = Session(self.said.append)
+        self.session = Session(self.said.append, renew_groups=renew_groups)
         self.document = document
         self.request = 0
         self.load()
@@ -515,6 +515,40 @@ def test_a_change_inside_a_group_makes_it_stale_and_one_outside_does_not(talk: T
     assert talk.only(m.GroupChanged).state == "eager"
     talk.ask(m.Run())
     assert id not in [event.node for event in talk.all(m.NodeFinished)]
+
+
+def states(talk: Talk) -> list[str]:
+    """The states that the groups came to, in order."""
+    return [event.state for event in talk.all(m.GroupChanged)]
+
+
+def test_a_group_is_compiled_again_after_an_edit_and_after_a_training() -> None:
+    talk = Talk(small_net(), renew_groups=True)
+    id = group(talk, "dense1", "relu1", "dense2")
+    assert states(talk) == ["stale"]
+    talk.ask(m.CompileGroup(id))
+    talk.change(c.SetParameters(talk.id("dense1"), {"out_channels": 32}))
+    assert states(talk) == ["stale", "compiling", "compiled"]
+    assert talk.only(m.GroupReport).group == id
+    talk.ask(m.Train())
+    assert states(talk) == ["stale", "compiling", "compiled"]
+    talk.ask(m.Run())
+    assert id in [event.node for event in talk.all(m.NodeFinished)]
+    assert states(talk) == []
+
+
+def test_a_group_outlives_a_drawing_that_cannot_run_for_a_while() -> None:
+    talk = Talk(small_net(), renew_groups=True)
+    id = group(talk, "dense2", "relu2")
+    talk.ask(m.CompileGroup(id))
+    edge = talk.edge("dense1->relu1")
+    talk.change(c.Disconnect(edge.node, edge.port))
+    assert states(talk) == []
+    assert not talk.session.work()
+    talk.change(c.Connect(items.Edge(talk.id("dense1"), "out", edge.node, edge.port)))
+    assert states(talk) == []
+    talk.ask(m.Run())
+    assert id in [event.node for event in talk.all(m.NodeFinished)]
 
 
 def test_a_group_that_a_path_leaves_is_refused(talk: Talk) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from ...engine.run.events import Failed
 from ...engine.run.executor import Execution
-from ...engine.run.graph import Graph
-from ...engine.run.groups import CompiledGroup
+from ...engine.run.graph import Graph, Group
+from ...engine.run.groups import CompiledGroup, GroupError
 from ...engine.run.groups import GroupReport as Report
 from ...engine.run.units import Feeds
 from ...engine.tensor import from_numpy
@@ -25,8 +25,8 @@ STATES: dict[str, m.GroupState] = {
 class Groups:
     """The groups that run as compiled code, by id.
 
-    A group of the document is compiled when it first runs, and again after its nodes changed,
-    until it is discarded.
+    A group of the document is compiled when it first runs, and again after its nodes changed or
+    got new weights, until it is discarded. `due` has those to compile again before they run.
     """
 
     def __init__(self, emit: Callable[[m.Event], None]) -> None:
@@ -34,6 +34,7 @@ class Groups:
         self._compiled: dict[str, CompiledGroup] = {}
         self._discarded: set[str] = set()
         self._told: dict[str, tuple[str, str]] = {}
+        self.due: set[str] = set()
 
     @property
     def active(self) -> Iterable[CompiledGroup]:
@@ -45,17 +46,23 @@ class Groups:
         self._compiled.clear()
         self._discarded.clear()
         self._told.clear()
+        self.due.clear()
 
     def take(self, graph: Graph | None) -> None:
-        """Follow the graph: groups of unchanged nodes stay compiled, others become stale."""
-        found = {} if graph is None else graph.groups
+        """Follow the graph: groups of unchanged nodes stay compiled, others become stale.
+
+        While there is none that can run, they stay what they were.
+        """
+        if graph is None:
+            return
+        found = graph.groups
         for id in self._compiled.keys() - found.keys():
             del self._compiled[id]
             self._told.pop(id, None)
         self._discarded &= found.keys()
+        self.due &= found.keys()
         for id in found.keys() - self._discarded:
-            if graph is not None:
-                self._follow(graph, id)
+            self._follow(graph, id)
 
     def _follow(self, graph: Graph, id: str) -> None:
         compiled = self._compiled.get(id)
@@ -63,15 +70,28 @@ class Groups:
         if compiled is None:
             compiled = self._compiled[id] = CompiledGroup(graph, group)
             compiled.mark_stale(graph, "it has not run yet")
-        elif compiled.group.nodes != group.nodes:
+        elif why := _why_stale(compiled, graph, group):
+            if compiled.state == "compiled":
+                self.due.add(id)
             compiled.group = group
-            compiled.mark_stale(graph, "other nodes are in it")
-        elif changed := _changed(compiled.graph, graph, group.nodes):
-            compiled.group = group
-            compiled.mark_stale(graph, f"{', '.join(changed)} changed")
+            compiled.mark_stale(graph, why)
         else:
             compiled.group, compiled.graph = group, graph
         self.tell()
+
+    def renew(self) -> None:
+        """All that are not compiled as they are now are due, as after a training."""
+        self.due |= {id for id, group in self._compiled.items() if group.state == "stale"}
+
+    def refresh(self, graph: Graph, feeds: Feeds, training: bool) -> None:
+        """Compile one group that is due, and tell its report; what goes wrong its state tells."""
+        id = self.due.pop()
+        if id not in self._compiled or self._compiled[id].state != "stale":
+            return
+        try:
+            self._emit(report(0, self.compile(graph, id, feeds, training)))
+        except (GroupError, SessionError) as error:
+            self._emit(m.Log("warning", str(error)))
 
     def compile(self, graph: Graph, id: str, feeds: Feeds, training: bool) -> Report:
         """Compile a group on the values that enter it with this batch.
@@ -88,6 +108,7 @@ class Groups:
         self._discarded.discard(id)
         compiled = self._compiled.get(id) or CompiledGroup(graph, graph.groups[id])
         self._compiled[id] = compiled
+        self.due.discard(id)
         self._emit(m.GroupChanged(id, "compiling"))
         self._told[id] = ("compiling", "")
         try:
@@ -120,6 +141,14 @@ class Groups:
                 if compiled.state == "failed":
                     words = f"{compiled.group.name} runs eagerly: {compiled.reason}"
                     self._emit(m.Log("warning", words))
+
+
+def _why_stale(compiled: CompiledGroup, graph: Graph, group: Group) -> str:
+    """Why its code is not for the group as it is in this graph; empty where it is."""
+    if compiled.group.nodes != group.nodes:
+        return "other nodes are in it"
+    changed = _changed(compiled.graph, graph, group.nodes)
+    return f"{', '.join(changed)} changed" if changed else ""
 
 
 def _changed(before: Graph, after: Graph, nodes: Iterable[str]) -> list[str]:

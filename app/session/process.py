@@ -71,7 +71,7 @@ def serve(commands: BinaryIO, events: BinaryIO) -> None:
         write_frame(events, encode(event))
 
     inbox = Inbox(commands)
-    session = Session(emit)
+    session = Session(emit, renew_groups=True)
     session.announce()
     more = False
     try:

@@ -36,6 +36,9 @@ class Session:
     ----------
     emit : callable
         Takes every event, the answers to commands among them.
+    renew_groups : bool
+        When there is nothing else to do, compile groups again that an edit or a training has
+        left without code that fits; otherwise they are compiled when they next run.
 
     Notes
     -----
@@ -43,8 +46,9 @@ class Session:
     returns False. Nothing happens between the calls, and there is no thread: the caller decides.
     """
 
-    def __init__(self, emit: Callable[[m.Event], None]) -> None:
+    def __init__(self, emit: Callable[[m.Event], None], *, renew_groups: bool = False) -> None:
         self._emit = emit
+        self._renew_groups = renew_groups
         self._model = Model()
         self._batches = Batches()
         self._running = Running(emit)
@@ -120,15 +124,24 @@ class Session:
             if not self._overfit.slice():
                 self._overfit = None
                 self._running.stop()
-            return self._overfit is not None
+            return self._overfit is not None or self._idle_work
         if self._fitting.moving:
             more = self._fitting.slice()
             if not more:
                 self._running.attach(self._fitting.execution)
-            return more
+                self._groups.renew()
+            return more or self._idle_work
         more = self._running.slice()
         self._groups.tell()
-        return more
+        if not more and self._idle_work:
+            self._groups.refresh(self.graph, self._feeds(), self._running.training)
+        return more or self._idle_work
+
+    @property
+    def _idle_work(self) -> bool:
+        """Whether a group is to be compiled again, and nothing stands that it would disturb."""
+        free = self._model.graph is not None and self._fitting.execution is None
+        return self._renew_groups and free and bool(self._groups.due)
 
     def _carry_out(self, command: m.AnyCommand) -> m.Event | None:
         match command:

@@ -20,7 +20,9 @@ from .graph import Edge, Graph, Group, Source
 from .units import CellState, Clock, call_node, node_id, set_mode
 
 State = Literal["eager", "compiled", "stale", "failed"]
-TIMED_RUNS = 9
+WARMING_RUNS = 3  # eager composite ops compile at their second call
+FEWEST_RUNS = 5
+MOST_RUNS = 25
 TIMED_SECONDS = 0.1
 
 
@@ -300,9 +302,10 @@ def parity_of(expected: Sequence[np.ndarray], found: Sequence[np.ndarray]) -> Pa
 
 
 def _median(run: Callable[[], object]) -> float:
-    run()
+    for _ in range(WARMING_RUNS):
+        run()
     seconds: list[float] = []
-    while len(seconds) < TIMED_RUNS and sum(seconds) < TIMED_SECONDS:
+    while len(seconds) < FEWEST_RUNS or (len(seconds) < MOST_RUNS and sum(seconds) < TIMED_SECONDS):
         started = time.perf_counter()
         run()
         seconds.append(time.perf_counter() - started)
