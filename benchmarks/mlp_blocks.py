@@ -19,6 +19,9 @@ for _name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
 
 import cellwire as cw  # noqa: E402
 import numpy as np  # noqa: E402 - the environment is read when NumPy is loaded
+from cellwire.engine.run import graph as run  # noqa: E402
+from cellwire.engine.run.groups import CompiledGroup  # noqa: E402
+from cellwire.engine.run.units import Clock  # noqa: E402
 
 BLOCKS = 6
 WIDTH = 64
@@ -56,6 +59,31 @@ def cellwire_forward(weights: Weights) -> Callable[[Any, Any], Any]:
         return x
 
     return forward
+
+
+def drawn_group(weights: Weights, x: cw.Tensor, y: cw.Tensor) -> Callable[[], Any]:
+    """Return the blocks as a drawn graph whose nodes are one compiled group, as sessions run it."""
+    nodes = [run.Node(name, name, lambda: x, kind="data") for name in ("x", "y")]
+    last = run.Source("x", "out")
+    for number, (scale, shift, weight, bias) in enumerate(weights):
+        norm = cw.nn.LayerNorm((WIDTH,), gamma_init=cw.Tensor(scale), beta_init=cw.Tensor(shift),
+                               epsilon=1e-5)  # fmt: skip
+        dense = cw.nn.Dense(WIDTH, WIDTH, cw.Tensor(weight), cw.Tensor(bias))
+        second = {"other": run.Source("y", "out")}
+        for name, call, more in (
+            ("add", cw.ops.add, second), ("norm", norm, {}), ("dense", dense, {}),
+            ("relu", cw.ops.relu, {}),
+        ):  # fmt: skip
+            id_ = f"{name}{number}"
+            nodes.append(run.Node(id_, id_, call, {"input": last, **more}))
+            last = run.Source(id_, "out")
+    graph = run.Graph(nodes)
+    group = CompiledGroup(graph, run.Group("g", "blocks", frozenset(graph.nodes) - {"x", "y"}))
+    inputs = {"x": x, "y": y}
+    given = [inputs[graph.source(edge).node] for edge in group.whole().edges]
+    group.compile(given)
+    (piece,), clock = group.pieces(), Clock()
+    return lambda: piece.run(given, clock)[0]
 
 
 def torch_contender(weights: Weights, x: np.ndarray, y: np.ndarray) -> Callable[[], Any] | None:
@@ -114,6 +142,7 @@ def contenders() -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any] | None] = {
         "cellwire eager": lambda: forward(a, b),
         "cellwire compiled": lambda: compiled(a, b),
+        "cellwire group": drawn_group(weights, a, b),
         "pytorch eager": torch_contender(weights, x, y),
         "jax jit": jax_contender(weights, x, y),
     }
@@ -159,7 +188,8 @@ def ratios(times: dict[str, float]) -> dict[str, float]:
     found = {}
     peers = [times[name] for name in ("pytorch eager", "jax jit") if name in times]
     if peers:
-        found["compiled / faster peer"] = times["cellwire compiled"] / min(peers)
+        for name in ("compiled", "group"):
+            found[f"{name} / faster peer"] = times[f"cellwire {name}"] / min(peers)
     if "pytorch eager" in times:
         found["eager / pytorch eager"] = times["cellwire eager"] / times["pytorch eager"]
     return found
