@@ -7,11 +7,12 @@ from pathlib import Path
 
 import msgspec
 
+from ..engine.dataset.files import DataError
 from ..engine.nn.cell import Cell
 from ..engine.random import RandomState, using
 from ..engine.run.graph import Graph, Group, Node, Source
 from ..engine.run.settings import TrainingSettings
-from .data import DataError, DataSource
+from .data import DataSource
 from .document import Document
 from .infer import Inference, Problem, between, infer, inputs_of
 from .items import Edge, NodeItem

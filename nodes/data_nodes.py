@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.dataset import files
+from ..engine.dataset.files import DataError
+from ..engine.dataset.split import held_out_count
 from ..engine.dtype import dtype_of
 from ..engine.shape import Aval, SymDim
 from ..engine.tensor import Tensor, from_numpy
 from . import data
-from .data import DataError, DataSource
+from .data import DataSource
 from .inspection import DTYPE_NAMES
 from .spec import DataRule, NodeSpec, Params, ParamSpec, Port
 
@@ -44,7 +47,7 @@ def _split_words(rows: tuple[int, int]) -> str:
 
 
 def _split_rows(total: int, params: Params) -> tuple[int, int]:
-    held = data.held_out_rows(total, _number(params, "held_out"))
+    held = held_out_count(total, _number(params, "held_out"))
     return total - held, held
 
 
@@ -102,34 +105,32 @@ def _stamped(read: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_npz_headers = _stamped(data.npz_headers)
-_npz_arrays = _stamped(lambda path, names: data.load_npz(path, dict(names)))
-_csv_layout = _stamped(data.csv_layout)
-_csv_arrays = _stamped(data.load_csv)
+_npz_headers = _stamped(files.npz_headers)
+_npz_arrays = _stamped(lambda path, names: files.load_npz(path, dict(names)))
+_csv_layout = _stamped(files.csv_layout)
+_csv_arrays = _stamped(files.load_csv)
 
 
 def _npz_names(params: Params) -> tuple[tuple[str, str], ...]:
     return tuple((port.name, str(params[port.name])) for port in LABELLED)
 
 
+def _npz_found(params: Params, base: Path | None) -> dict[str, tuple[int, files.Header]]:
+    names = tuple(name for _, name in _npz_names(params))
+    return _npz_headers(_path(params, base), names)
+
+
 def _npz_avals(params: Params, base: Path | None) -> dict[str, Aval]:
-    path = _path(params, base)
-    headers = _npz_headers(path)
+    headers = _npz_found(params, base)
     avals: dict[str, Aval] = {}
     for port, name in _npz_names(params):
-        if name not in headers:
-            known = ", ".join(headers) or "none"
-            raise DataError(
-                f"{path.name} has no array of numbers {name!r}; it has {known}.",
-                f"Set {port} to the name of an array in the file.",
-            )
         shape, dtype = headers[name][1]
         avals[port] = Aval((N, *shape), dtype_of(dtype))
     return avals
 
 
 def _npz_rows(params: Params, base: Path | None) -> tuple[int, int]:
-    headers = _npz_headers(_path(params, base))
+    headers = _npz_found(params, base)
     return _split_rows(headers[str(params["labels"])][0], params)
 
 

@@ -10,10 +10,10 @@ from typing import Literal
 
 import networkx as nx
 
+from ..engine.dataset.files import DataError
 from ..engine.run.conditions import ConditionError, parse_condition
 from ..engine.shape import Aval
 from .cost import Cost
-from .data import DataError
 from .document import Document
 from .evaluate import Finding, Inputs, Outcome, check_params, evaluate
 from .items import Edge, EdgeKey, NodeItem

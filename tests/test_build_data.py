@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cellwire.nodes.data import DataError, DataSource, digits, load_csv
+from cellwire.dataset import DataError, load_csv
+from cellwire.nodes.data import DataSource, digits
 from cellwire.nodes.library import LIBRARY
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import cellwire as cw
 import numpy as np
@@ -180,3 +181,25 @@ def test_digits() -> None:
 def test_mistakes_are_named(make: Callable[[], object], error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+def test_files_are_read_as_inputs_and_labels(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", x=np.arange(4.0), y=[2**40, 1, 1, 0])
+    read = ds.load_npz(tmp_path / "d.npz", {"inputs": "x"})
+    assert list(read) == ["inputs"]
+    assert read["inputs"].dtype == np.float32
+    with pytest.raises(ds.DataError, match="labels"):
+        ds.load_npz(tmp_path / "d.npz", {"labels": "labels"})
+    with pytest.raises(ds.DataError, match="1099511627776, which int32 cannot hold"):
+        ds.load_npz(tmp_path / "d.npz", {"labels": "y"})
+    (tmp_path / "d.csv").write_text("kind,x\nb,1\na,2\n")
+    table = ds.load_csv(str(tmp_path / "d.csv"), "kind")
+    assert (table["inputs"].tolist(), table["labels"].tolist()) == ([[1.0], [2.0]], [1, 0])
+
+
+def test_a_split_is_drawn_by_its_seed_and_rounded_up() -> None:
+    train, held_out = ds.split_rows(11, 0.2, seed=1)
+    assert (len(train), len(held_out)) == (8, 3)
+    assert sorted([*train, *held_out]) == list(range(11))
+    assert np.array_equal(held_out, ds.split_rows(11, 0.2, seed=1)[1])
+    assert not np.array_equal(held_out, ds.split_rows(11, 0.2, seed=2)[1])

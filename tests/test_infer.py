@@ -211,7 +211,7 @@ def test_data_files_are_told_apart_by_their_headers(tmp_path: Path) -> None:
     node, _, message, fix = only(infer(document, tmp_path))
     assert node == "d"
     assert message == "d.npz has no array of numbers 'y'; it has inputs, labels."
-    assert fix == "Set labels to the name of an array in the file."
+    assert fix == "Take the name of an array in the file."
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from importlib.resources import files
 from typing import Literal
 
 import numpy as np
 
 from .sources import NumpySlicesDataset
+from .split import split_rows
 
 HELD_OUT = 0.2
 """Share of the digits that is held out."""
 
 
-def digits() -> dict[str, np.ndarray]:
+def load_digits() -> dict[str, np.ndarray]:
     """Return all digits: images N×1×8×8 uint8 in 0..16, labels N int32 in 0..9."""
     with (files("cellwire.assets") / "data" / "digits.npz").open("rb") as stream:
         data = np.load(stream, allow_pickle=False)
@@ -45,11 +45,9 @@ class DigitsDataset(NumpySlicesDataset):
     ) -> None:
         if usage not in ("train", "test", "all"):
             raise ValueError(f"DigitsDataset: usage must be train, test or all, it is {usage!r}.")
-        arrays = digits()
+        arrays = load_digits()
         count = len(arrays["labels"])
-        held = math.ceil(count * HELD_OUT)
-        order = np.random.Generator(np.random.Philox(0)).permutation(count)
-        rows = {"train": order[held:], "test": order[:held], "all": order}[usage]
+        train, test = split_rows(count, HELD_OUT)
+        chosen = {"train": train, "test": test, "all": np.arange(count)}[usage]
         columns = {"image": arrays["images"], "label": arrays["labels"]}
-        chosen = np.sort(rows)
         super().__init__({name: a[chosen] for name, a in columns.items()}, shuffle=shuffle)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..data import csv_layout, npz_headers
-from .layout import literal
+from .layout import call, literal
 from .model import ExportError, Model, Step
 from .naming import identifier
 
@@ -19,7 +18,7 @@ class Loader:
     step: Step
     function: str
     lines: list[str]
-    modules: tuple[str, ...] = ()
+    reads: bool = False
     splits: bool = False
     path: bool = False
 
@@ -42,78 +41,42 @@ def _name(step: Step) -> str:
     return f"load_{identifier(step.item.name)}"
 
 
-def _rows(step: Step, counted: str) -> tuple[list[str], str, bool]:
-    """Lines that choose the held-out rows, what to write behind an array, whether they split."""
-    share: Any = step.params["held_out"]
-    if share == 0:
-        return [], "", False
-    seed = step.params["split_seed"]
-    return [f"    rows = held_out_rows({counted}, {share!r}, {seed!r})"], "[rows]", True
+def _labelled(step: Step, inputs: str, read: list[str], path: bool = False) -> Loader:
+    """A function that returns inputs and labels of the rows held out, or of all."""
+    share = step.params["held_out"]
+    lines = [
+        f"def {_name(step)}() -> tuple[np.ndarray, np.ndarray]:",
+        f'    """Return {inputs} and labels of {"all" if share == 0 else "the held-out"} rows."""',
+        *read,
+    ]
+    pick = ""
+    if share != 0:
+        pick = "[rows]"
+        drawn = f"{share!r}, {step.params['split_seed']!r}"
+        lines.append(f'    _, rows = dataset.split_rows(len(data["labels"]), {drawn})')
+    lines.append(f'    return data["{inputs}"]{pick}, data["labels"]{pick}')
+    return Loader(step, _name(step), lines, True, share != 0, path)
 
 
 def _digits(step: Step, base: Path, folder: Path) -> Loader:
-    chosen, pick, splits = _rows(step, "len(labels)")
-    lines = [
-        f"def {_name(step)}() -> tuple[np.ndarray, np.ndarray]:",
-        f'    """Return {_which(splits)} digits: images N×1×8×8 and labels N."""',
-        '    file = resources.files("cellwire.assets") / "data" / "digits.npz"',
-        '    with file.open("rb") as stream, np.load(stream) as data:',
-        '        images = data["images"].reshape(-1, 1, 8, 8)',
-        '        labels = data["labels"].astype(np.int32)',
-        *chosen,
-        f"    return images{pick}, labels{pick}",
-    ]
-    return Loader(step, _name(step), lines, ("resources",), splits)
+    return _labelled(step, "images", ["    data = dataset.load_digits()"])
 
 
 def _npz(step: Step, base: Path, folder: Path) -> Loader:
-    chosen, pick, splits = _rows(step, "len(labels)")
-    source = base / Path(str(step.params["path"])).expanduser()
-    headers = npz_headers(source)
-    arrays = [(port.name, str(step.params[port.name])) for port in step.spec.outputs]
-    lines = [
-        f"def {_name(step)}() -> tuple[np.ndarray, np.ndarray]:",
-        f'    """Return inputs and labels of {_which(splits)} rows."""',
-        f"    file = Path(__file__).parent / {_relative(source, folder)}",
-        "    with np.load(file) as data:",
-        *(
-            f"        {port} = data[{literal(name)}].astype(np.{headers[name][1][1].name})"
-            for port, name in arrays
-        ),
-        *chosen,
-        f"    return inputs{pick}, labels{pick}",
-    ]
-    return Loader(step, _name(step), lines, splits=splits, path=True)
+    names = {port.name: str(step.params[port.name]) for port in step.spec.outputs}
+    pairs = ", ".join(f'"{port}": {literal(name)}' for port, name in names.items())
+    given = [_file(step, base, folder), f"{{{pairs}}}"]
+    return _labelled(step, "inputs", call(4, "data = dataset.load_npz(", given, ")"), True)
 
 
 def _csv(step: Step, base: Path, folder: Path) -> Loader:
-    chosen, pick, splits = _rows(step, "len(labels)")
-    source = base / Path(str(step.params["path"])).expanduser()
-    layout = csv_layout(source, str(step.params["label"]))
-    first = "[1:]" if layout.titled else ""
-    lines = [
-        f"def {_name(step)}() -> tuple[np.ndarray, np.ndarray]:",
-        f'    """Return inputs and labels of {_which(splits)} rows."""',
-        f"    file = Path(__file__).parent / {_relative(source, folder)}",
-        '    with file.open(newline="", encoding="utf-8-sig") as stream:',
-        f"        table = [row for row in csv.reader(stream) if row]{first}",
-        f"    labels = np.array([row.pop({layout.label}).strip() for row in table])",
-        "    inputs = np.array(table, dtype=np.float32)",
-        *_csv_labels(step),
-        *chosen,
-        f"    return inputs{pick}, labels{pick}",
+    given = [_file(step, base, folder)]
+    given += [
+        f"{name}={literal(step.params[name])}"
+        for name, usual in (("label", ""), ("target", "class"))
+        if step.params[name] != usual
     ]
-    return Loader(step, _name(step), lines, ("csv",), splits, path=True)
-
-
-def _csv_labels(step: Step) -> list[str]:
-    if step.params["target"] == "value":
-        return ["    labels = labels.astype(np.float32)"]
-    return [
-        "    if not all(label.isdigit() for label in labels):",
-        "        labels = np.unique(labels, return_inverse=True)[1]",
-        "    labels = labels.astype(np.int32)",
-    ]
+    return _labelled(step, "inputs", call(4, "data = dataset.load_csv(", given, ")"), True)
 
 
 def _input(step: Step, base: Path, folder: Path) -> Loader:
@@ -133,13 +96,11 @@ def _input(step: Step, base: Path, folder: Path) -> Loader:
     return Loader(step, _name(step), lines)
 
 
-def _which(splits: bool) -> str:
-    return "the held-out" if splits else "all"
-
-
-def _relative(source: Path, folder: Path) -> str:
-    """The path of a data file from the exported file's folder, as source."""
-    return literal(Path(os.path.relpath(source.resolve(), folder)).as_posix())
+def _file(step: Step, base: Path, folder: Path) -> str:
+    """The data file from the exported file's folder, as source."""
+    source = base / Path(str(step.params["path"])).expanduser()
+    relative = Path(os.path.relpath(source.resolve(), folder)).as_posix()
+    return f"Path(__file__).parent / {literal(relative)}"
 
 
 _FORMS: dict[str, Callable[[Step, Path, Path], Loader]] = {

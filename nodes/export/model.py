@@ -16,15 +16,13 @@ Port = tuple[str, str]
 MODULE_NAMES = (
     "self",
     "cw",
+    "dataset",
     "nn",
     "ops",
     "np",
     "model",
     "loss",
     "main",
-    "csv",
-    "math",
-    "resources",
 )
 CHAIN = "x"
 """The variable of a value that only the next line reads."""

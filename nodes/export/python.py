@@ -128,8 +128,6 @@ class _Writer:
     def text(self) -> str:
         """The whole file."""
         parts = [self._class(), *(loader.lines for loader in self.loaders)]
-        if any(loader.splits for loader in self.loaders):
-            parts.append(_held_out_function())
         parts += [self._load_model(), self._predict(), self._main()]
         blocks = ["\n".join(part) for part in parts if part]
         end = 'if __name__ == "__main__":\n    main()\n'
@@ -140,17 +138,11 @@ class _Writer:
         lines = [f'"""{title}: a model drawn in Cellwire.', ""]
         weights = " with the weights that lie beside it" if self.has_weights else ""
         lines += [f"Run this file to evaluate the model{weights}.", '"""', ""]
-        modules = {module for loader in self.loaders for module in loader.modules}
-        modules |= {"math"} if any(loader.splits for loader in self.loaders) else set()
-        lines += [f"import {name}" for name in sorted(modules - {"resources"})]
-        if "resources" in modules:
-            lines.append("from importlib import resources")
         if self.has_weights or any(loader.path for loader in self.loaders):
-            lines.append("from pathlib import Path")
-        if lines[-1]:
-            lines.append("")
+            lines += ["from pathlib import Path", ""]
         lines += ["import cellwire as cw", "import numpy as np"]
-        names = [name for name in ("nn", "ops") if name == "nn" or self._uses_ops()]
+        names = ["dataset"] if any(loader.reads for loader in self.loaders) else []
+        names += ["nn", "ops"] if self._uses_ops() else ["nn"]
         lines.append(f"from cellwire import {', '.join(names)}")
         if self.has_weights:
             lines += ["", 'WEIGHTS = Path(__file__).with_suffix(".safetensors")']
@@ -334,12 +326,3 @@ def _value(param: ParamSpec, value: object) -> str:
     if param.kind == "float" and isinstance(value, int) and not isinstance(value, bool):
         return repr(float(value))
     return literal(value)
-
-
-def _held_out_function() -> list[str]:
-    return [
-        "def held_out_rows(rows: int, share: float, seed: int) -> np.ndarray:",
-        '    """Return the numbers of the rows that training does not see."""',
-        "    order = np.random.Generator(np.random.Philox(seed)).permutation(rows)",
-        "    return np.sort(order[: math.ceil(rows * share)])",
-    ]
