@@ -19,6 +19,8 @@ from typing import Final
 
 import numpy as np
 
+from .blas_threads import THREADS_FROM, on_one_thread
+from .gemm import BlasGemm
 from .native import Kernel, Library, compile_module
 from .target import Target
 
@@ -107,10 +109,17 @@ class Program:
 class Entry:
     """A compiled program."""
 
-    __slots__ = ("_pack", "_run", "library", "parts", "program")
+    __slots__ = ("_blas", "_pack", "_run", "library", "parts", "program")
 
-    def __init__(self, program: Program, library: Library, parts: Sequence[Library] = ()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        library: Library,
+        parts: Sequence[Library] = (),
+        kernels: Sequence[Kernel] = (),
+    ) -> None:
         self.program = program
+        self._blas = {k.name: k for k in kernels if isinstance(k, BlasGemm)}
         self.library = library
         self.parts = tuple(parts)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(library[program.name])
@@ -134,7 +143,18 @@ class Entry:
         words = [item if isinstance(item, int) else item.ctypes.data for item in fixed]
         words += [sizes[name] for name in self.program.ints]
         table = struct.pack(f"{len(words)}q", *words)
-        return Bound(self, self._run, self._pack, table, tuple(fixed))
+        work = [self._work(step, sizes) for step in self.program.steps if step.kernel in self._blas]
+        run = on_one_thread(self._run) if work and max(work) < THREADS_FROM else self._run
+        return Bound(self, run, self._pack, table, tuple(fixed))
+
+    def _work(self, step: Step, sizes: Mapping[str, int]) -> int:
+        """Return how many multiplications a step's call of BLAS does."""
+        kernel = self._blas[step.kernel]
+        given = [sizes[i] if isinstance(i, str) else i for i in step.ints]
+        known = dict(zip(kernel.ints, given, strict=True))
+        product = kernel.product
+        m, n, k = (known[s] if isinstance(s, str) else s for s in (product.m, product.n, product.k))
+        return m * n * k
 
 
 class Bound:
@@ -176,10 +196,10 @@ def build_entry(program: Program, kernels: Sequence[Kernel]) -> Entry:
     if missing:
         raise ValueError(f"program {program.name} calls {missing[0]}, which is not among {known}")
     if len(kernels) == 1:
-        return Entry(program, compile_module([*kernels, program]))
+        return Entry(program, compile_module([*kernels, program]), (), kernels)
     libraries = [_library(kernel) for kernel in kernels]
     imports = {k.name: lib[k.name] for k, lib in zip(kernels, libraries, strict=True)}
-    return Entry(program, compile_module([program], imports=imports), libraries)
+    return Entry(program, compile_module([program], imports=imports), libraries, kernels)
 
 
 _libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()

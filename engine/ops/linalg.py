@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.blas_threads import matmul as multiply
 from ..dtype import promote
 from ..shape import Aval, Dim, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
@@ -73,13 +74,13 @@ def _back(grad: Tensor, matrix: Tensor, operand: Tensor) -> Tensor:
 
 @op(
     infer=_matmul_rule,
-    kernel=np.matmul,
+    kernel=multiply,
     grad=_matmul_grad,
     lowering=Gemm(),
     category="linalg",
     primitive="MatMul",
     method=True,
-    fast=fast.binary(np.matmul),
+    fast=fast.binary(multiply),
 )
 def matmul(input: TensorLike, other: TensorLike) -> Call:
     """Multiply matrices; axes before the last two are a batch and broadcast.
@@ -117,7 +118,7 @@ def _bmm_rule(input_x: Aval, mat2: Aval) -> Aval:
 
 @op(
     infer=_bmm_rule,
-    kernel=np.matmul,
+    kernel=multiply,
     grad=_matmul_grad,
     lowering=Gemm(),
     category="linalg",
@@ -175,7 +176,7 @@ def _dense_kernel(
     if input.shape[-1] != weight.shape[1]:
         raise ValueError("inner sizes differ")
     rows = input.reshape(-1, input.shape[-1]) if input.ndim != 2 else input
-    out = rows @ weight.T
+    out = multiply(rows, weight.T)
     if bias is not None:
         out += bias
     return out if input.ndim == 2 else out.reshape(*input.shape[:-1], weight.shape[0])

@@ -1,0 +1,70 @@
+"""Small products run on one thread of BLAS, so that a busy second core cannot hold them up."""
+
+import ctypes
+
+import cellwire as cw
+import numpy as np
+import pytest
+from cellwire.kernels import blas_threads
+from cellwire.kernels.blas_threads import THREADS_FROM, thread_setter
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    """What the thread counts were set to, in order, for a machine of four threads."""
+    seen = []
+
+    def setter(package):
+        return (lambda count: seen.append((package, count))), 4
+
+    monkeypatch.setattr(blas_threads, "thread_setter", setter)
+    return seen
+
+
+def test_an_eager_product_is_held_to_one_thread_and_the_count_put_back(settings):
+    small = cw.Tensor(np.ones((64, 128), np.float32))
+    weight = cw.Tensor(np.ones((256, 128), np.float32))
+    cw.ops.dense(small, weight)
+    assert settings == [("numpy", 1), ("numpy", 4)]
+
+
+def test_tiny_and_large_products_are_left_alone(settings):
+    tiny = np.ones((8, 8), np.float32)
+    blas_threads.matmul(tiny, tiny)
+    large = np.ones((256, 256), np.float32)
+    assert large.size * 256 == THREADS_FROM
+    blas_threads.matmul(large, large)
+    assert settings == []
+
+
+def test_the_count_is_put_back_after_an_error(settings):
+    a = np.ones((64, 128), np.float32)
+    with pytest.raises(ValueError, match="matmul"):
+        blas_threads.matmul(a, np.ones((64, 128), np.float32))
+    assert settings == [("numpy", 1), ("numpy", 4)]
+
+
+def test_a_compiled_product_by_blas_is_held_to_one_thread(settings):
+    weight = cw.Parameter(cw.Tensor(np.ones((384, 512), np.float32)))
+    run = cw.jit(lambda x: cw.ops.matmul(x, weight), fullgraph=True)
+    x = cw.Tensor(np.ones((4, 384), np.float32))
+    for _ in range(2):
+        assert run(x).asnumpy()[0, 0] == 384
+    assert settings == [("scipy", 1), ("scipy", 4)] * 2
+
+
+def test_the_real_counts_are_what_they_were():
+    for package in ("numpy", "scipy"):
+        found = thread_setter(package)
+        if found is None:
+            continue
+        set_threads, count = found
+        assert count > 1
+        path = blas_threads._libraries(package)[0]
+        library = ctypes.CDLL(str(path))
+        suffix = "64_" if hasattr(library, "scipy_openblas_get_num_threads64_") else ""
+        get = getattr(library, f"scipy_openblas_get_num_threads{suffix}")
+        assert get() == count
+        set_threads(1)
+        assert get() == 1
+        set_threads(count)
