@@ -125,6 +125,9 @@ def test_debug_talks_on_a_terminal(mlp: Path, capsys: Any, monkeypatch: Any) -> 
         ("dense1", "source->target"),
         ("dense1->relu1 if absmaxx > 3", "column 1"),
         ("dense1->relu1 if mean", "comparison"),
+        ("dense1->relu1 if " + "(" * 500 + "nan" + ")" * 500, "parentheses"),
+        ("dense1->relu1 if " + "not " * 5000 + "nan", "parentheses"),
+        ("dense1->relu1 if absmax > 1" + "+1" * 5000, "parentheses"),
     ],
 )
 def test_a_breakpoint_that_cannot_be_read_is_explained(
@@ -156,6 +159,19 @@ def test_a_training_in_two_parts_ends_where_one_in_one_part_does(
     twice = lines(capsys.readouterr().out)[-1]
     assert whole.read_bytes() == parts.read_bytes()
     assert once["held_out_accuracy"] == twice["held_out_accuracy"]
+
+
+def test_the_weights_file_gets_its_ending_and_is_no_folder(
+    mlp: Path, tmp_path: Path, capsys: Any
+) -> None:
+    assert main(["train", str(mlp), "--steps", "1", "--out", str(tmp_path / "w"), "--json"]) == 0
+    told = lines(capsys.readouterr().out)[-1]["weights"]
+    assert told == str(tmp_path.resolve() / "w.safetensors")
+    assert Path(told).is_file()
+    assert main(["train", str(mlp), "--steps", "1", "--out", str(tmp_path)]) == 2
+    assert "is a folder" in capsys.readouterr().err
+    assert main(["train", str(mlp), "--seconds", "nan"]) == 2
+    assert "too small" in capsys.readouterr().err
 
 
 def test_overfitting_one_batch_shows_whether_the_model_learns(mlp: Path, capsys: Any) -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ...engine.run.state import WEIGHTS
 from ...nodes.changes import SetTraining
 from ..session.messages import (
     EpochFinished,
@@ -66,7 +67,7 @@ def _positive(kind: type[N], least: float = 1e-300) -> Callable[[str], N]:
 
     def read(text: str) -> N:
         value = kind(text)
-        if value < least:
+        if not value >= least:
             raise argparse.ArgumentTypeError(f"{text} is too small")
         return value
 
@@ -81,11 +82,7 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
         _override(driver, options)
         if options.overfit_one_batch:
             return _overfit(driver, output)
-        weights = (options.out or options.file.with_suffix(".safetensors")).resolve()
-        if not weights.parent.is_dir():
-            raise CliError(
-                f"There is no folder {weights.parent}.", "Make it first.", code=Exit.USAGE
-            )
+        weights = _weights_file(options)
         limits = {"steps": options.steps, "seconds": options.seconds, "save": str(weights)}
         command = ResumeTraining(str(weights), **limits) if options.resume else Train(**limits)
         with _Watch(output) as watch:
@@ -94,6 +91,20 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
         if watch.error is not None:
             raise watch.error(driver)
         return _end(driver, output, watch, weights)
+
+
+def _weights_file(options: argparse.Namespace) -> Path:
+    """Where the weights go: `--out`, which may leave off its ending, or beside the document."""
+    given = options.out or options.file.with_suffix(WEIGHTS)
+    if given.is_dir():
+        raise CliError(
+            f"{given} is a folder.", f"Name a file: {given / 'weights'}{WEIGHTS}", code=Exit.USAGE
+        )
+    ended = given if given.suffix == WEIGHTS else given.with_name(given.name + WEIGHTS)
+    weights = ended.resolve()
+    if not weights.parent.is_dir():
+        raise CliError(f"There is no folder {weights.parent}.", "Make it first.", code=Exit.USAGE)
+    return weights
 
 
 def _override(driver: Driver, options: argparse.Namespace) -> None:

@@ -16,6 +16,7 @@ GRAMMAR = (
     f"{', '.join(NAMES)} with < <= > >= == != and + - * / %; and, or, not, parentheses"
 )
 
+DEEPEST = 50  # what can stand in each other, well within the limit of Python's stack
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<sign><=|>=|==|!=|[-<>+*/%()]))"
@@ -258,6 +259,8 @@ def parse_condition(text: str) -> Condition:
     ConditionError
         With the column and what is allowed there.
     """
+    if sum(map(text.count, ("(", "not", *_ARITHMETIC))) > DEEPEST:
+        raise ConditionError(text, 0, f"more than {DEEPEST} parentheses, signs and 'not's begin")
     return _Parser(text).parse()
 
 
