@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .array_file import SUFFIX, ArrayFileError, read_arrays, write_arrays
 from .nn.cell import Cell
 from .parameter import Parameter
-from .run.settings import TrainingError
-from .run.state import read_arrays, write_arrays
 from .tensor import Tensor
-
-SUFFIX = ".safetensors"
 
 
 class CheckpointError(ValueError):
@@ -60,7 +57,7 @@ def load_checkpoint(
     path = _path(ckpt_file_name)
     try:
         arrays, _ = read_arrays(path)
-    except TrainingError as error:
+    except ArrayFileError as error:
         raise CheckpointError(str(error)) from error
     found = {name: Parameter(array, name) for name, array in arrays.items()}
     if net is not None:

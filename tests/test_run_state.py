@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cellwire.engine.array_file import ArrayFileError, read_arrays
 from cellwire.engine.run import state
 from cellwire.engine.run.settings import (
     TrainingData,
@@ -16,7 +17,7 @@ from cellwire.engine.run.settings import (
     steps_per_epoch,
     take,
 )
-from cellwire.engine.run.state import read_arrays, read_pair, state_path, weights_path, write_pair
+from cellwire.engine.run.state import read_pair, state_path, weights_path, write_pair
 
 
 def save(base: Path, value: float) -> None:
@@ -71,7 +72,7 @@ def test_missing_and_damaged_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="does not exist"):
         read_pair(tmp_path / "none")
     state_path(tmp_path / "a").write_bytes(b"no tensors")
-    with pytest.raises(TrainingError, match="is damaged"):
+    with pytest.raises(ArrayFileError, match="is damaged"):
         read_arrays(state_path(tmp_path / "a"))
 
 

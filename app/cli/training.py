@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ...engine.run.state import WEIGHTS
+from ...engine.array_file import SUFFIX
 from ...nodes.changes import SetTraining
 from ..session.messages import (
     EpochFinished,
@@ -95,12 +95,12 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
 
 def _weights_file(options: argparse.Namespace) -> Path:
     """Where the weights go: `--out`, which may leave off its ending, or beside the document."""
-    given = options.out or options.file.with_suffix(WEIGHTS)
+    given = options.out or options.file.with_suffix(SUFFIX)
     if given.is_dir():
         raise CliError(
-            f"{given} is a folder.", f"Name a file: {given / 'weights'}{WEIGHTS}", code=Exit.USAGE
+            f"{given} is a folder.", f"Name a file: {given / 'weights'}{SUFFIX}", code=Exit.USAGE
         )
-    ended = given if given.suffix == WEIGHTS else given.with_name(given.name + WEIGHTS)
+    ended = given if given.suffix == SUFFIX else given.with_name(given.name + SUFFIX)
     weights = ended.resolve()
     if not weights.parent.is_dir():
         raise CliError(f"There is no folder {weights.parent}.", "Make it first.", code=Exit.USAGE)

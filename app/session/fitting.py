@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors import SafetensorError
-
+from ...engine.array_file import SUFFIX, write_arrays
 from ...engine.run.breakpoints import Breakpoints
 from ...engine.run.events import Failed
 from ...engine.run.events import Paused as StoodStill
@@ -18,7 +17,7 @@ from ...engine.run.graph import Graph
 from ...engine.run.history import EpochResult, Evaluation, StepResult
 from ...engine.run.nonfinite import NotFinite
 from ...engine.run.settings import TrainingData, TrainingError, TrainingSettings
-from ...engine.run.state import WEIGHTS, weights_path, write_arrays
+from ...engine.run.state import weights_path
 from ...engine.run.training import TrainingRun
 from ...engine.run.weights import Weights
 from ...nodes.build import data_sources
@@ -310,7 +309,7 @@ class Fitting:
             return True
         try:
             run.save(base_of(path))
-        except (OSError, SafetensorError) as error:
+        except OSError as error:
             message = f"{path} cannot be written: {error}"
             fix = "Make room or choose another place, then resume."
             self._rest(m.TrainingPaused("error", run.done, None, message, fix))
@@ -329,4 +328,4 @@ def training_data(graph: Graph) -> TrainingData:
 
 def base_of(path: str) -> str:
     """The name that a training's two files share: a path without `.safetensors`."""
-    return path.removesuffix(WEIGHTS)
+    return path.removesuffix(SUFFIX)

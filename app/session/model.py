@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ...engine.array_file import SUFFIX
 from ...engine.run.breakpoints import Breakpoint
 from ...engine.run.graph import Edge as Wire
 from ...engine.run.graph import Graph
-from ...engine.run.state import WEIGHTS
 from ...nodes import changes as c
 from ...nodes.build import BuildCache, BuildError, build
 from ...nodes.document import Document
@@ -143,7 +143,7 @@ class Model:
     @property
     def own_weights(self) -> Path | None:
         """Where the document's weights lie, if it has a file."""
-        return None if self.path is None else self.path.with_suffix(WEIGHTS)
+        return None if self.path is None else self.path.with_suffix(SUFFIX)
 
     def check_group(self, id: str) -> None:
         """Raise SessionError with the nodes that a group lacks where a path leaves it."""

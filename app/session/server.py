@@ -7,11 +7,11 @@ import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ...engine.array_file import SUFFIX, ArrayFileError, read_arrays
 from ...engine.run.events import Failed
 from ...engine.run.executor import Execution
 from ...engine.run.graph import Graph
 from ...engine.run.settings import TrainingError
-from ...engine.run.state import WEIGHTS, read_arrays
 from ...engine.run.training import TrainingRun
 from ...engine.run.units import Feeds
 from ...engine.run.weights import Weights
@@ -202,7 +202,7 @@ class Session:
         if other and saved is not None and saved.exists() and self._model.graph is not None:
             try:
                 self._read_weights(saved)
-            except TrainingError as error:
+            except (ArrayFileError, TrainingError) as error:
                 self._emit(m.Log("warning", f"The weights in {saved.name} do not fit: {error}"))
 
     def _take_graph(self, unchanged: Iterable[str] = ()) -> None:
@@ -323,7 +323,7 @@ class Session:
 
     def _export(self, request: int, path: str) -> m.Event:
         target = Path(path)
-        weights, own = target.with_suffix(WEIGHTS), self._model.own_weights
+        weights, own = target.with_suffix(SUFFIX), self._model.own_weights
         if own is not None and weights.resolve() == own.resolve():
             raise SessionError(
                 f"{weights.name} beside {target.name} would replace the drawing's own weights.",

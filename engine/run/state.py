@@ -4,58 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
+from ..array_file import SUFFIX, ArrayFileError, read_arrays, write_beside
 from .settings import TrainingError
 
-WEIGHTS = ".safetensors"
 STATE = ".state.safetensors"
 _STAMP = "cellwire.save"
 
 
 def weights_path(base: str | Path) -> Path:
     """The file of the weights for `NAME`."""
-    return Path(f"{base}{WEIGHTS}")
+    return Path(f"{base}{SUFFIX}")
 
 
 def state_path(base: str | Path) -> Path:
     """The file of moments, counters and history for `NAME`."""
     return Path(f"{base}{STATE}")
-
-
-def write_arrays(
-    path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str] | None = None
-) -> None:
-    """Write a safetensors file in one step: readers see the old file or the new one."""
-    temporary = _write_beside(path, arrays, metadata or {})
-    os.replace(temporary, path)
-
-
-def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and the metadata of a safetensors file.
-
-    Raises
-    ------
-    TrainingError
-        It does not exist or is damaged.
-    """
-    if not path.exists():
-        raise TrainingError(f"{path} does not exist; save first, or give another path")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            keys = file.keys()
-            return {key: file.get_tensor(key) for key in keys}, file.metadata() or {}
-    except (SafetensorError, OSError) as error:
-        raise TrainingError(
-            f"{path} is damaged ({error}); take another copy of it, or train anew"
-        ) from error
 
 
 def write_pair(
@@ -72,8 +41,8 @@ def write_pair(
     stamp = _digest(weights, state)
     weights_file, state_file = weights_path(base), state_path(base)
     weights_file.parent.mkdir(parents=True, exist_ok=True)
-    new_weights = _write_beside(weights_file, weights, {_STAMP: stamp})
-    new_state = _write_beside(state_file, state, {**metadata, _STAMP: stamp})
+    new_weights = write_beside(weights_file, weights, {_STAMP: stamp})
+    new_state = write_beside(state_file, state, {**metadata, _STAMP: stamp})
     last = _last(weights_file)
     last.unlink(missing_ok=True)
     if weights_file.exists():
@@ -93,15 +62,23 @@ def read_pair(
     TrainingError
         A file is missing or damaged, or the two are of different saves.
     """
-    state, metadata = read_arrays(state_path(base))
-    weights_file = weights_path(base)
+    try:
+        return _pair(weights_path(base), state_path(base))
+    except ArrayFileError as error:
+        raise TrainingError(str(error)) from error
+
+
+def _pair(
+    weights_file: Path, state_file: Path
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], dict[str, str]]:
+    state, metadata = read_arrays(state_file)
     candidates = [path for path in (weights_file, _last(weights_file)) if path.exists()]
     for path in candidates or [weights_file]:
         weights, stamped = read_arrays(path)
         if stamped.get(_STAMP) == metadata.get(_STAMP):
             return weights, state, metadata
     raise TrainingError(
-        f"{weights_file} and {state_path(base)} were not saved together; load the weights alone "
+        f"{weights_file} and {state_file} were not saved together; load the weights alone "
         "to go on from them with fresh optimizer state"
     )
 
@@ -125,20 +102,3 @@ def _digest(*tables: Mapping[str, np.ndarray]) -> str:
 
 def _last(path: Path) -> Path:
     return path.with_name(path.name + "~")
-
-
-def _write_beside(
-    path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]
-) -> Path:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        # safetensors takes an array's buffer as it lies, so it must be contiguous.
-        save_file(
-            {key: np.asarray(array, order="C") for key, array in arrays.items()},
-            temporary,
-            metadata=dict(metadata),
-        )
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary

@@ -1,14 +1,13 @@
 """Export to Python: the drawing as a file against `cellwire`, with its weights beside it."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import save_file
 
+from ...engine.array_file import SUFFIX, write_arrays
 from ...engine.nn.cell import Cell
 from ...engine.run.graph import Graph
 from ..document import Document
@@ -67,12 +66,12 @@ def export_python(
     model = read_model(document, inference or infer(document, base))
     arrays = _weights(model, graph)
     text = _Writer(model, bool(arrays), base or Path(), path.resolve().parent).text()
-    weights = path.with_suffix(".safetensors") if arrays else None
+    weights = path.with_suffix(SUFFIX) if arrays else None
     try:
         if weights is not None:
-            _replace(weights, lambda part: save_file(arrays, part))
-        _replace(path, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
-    except (OSError, SafetensorError) as error:
+            write_arrays(weights, arrays)
+        _write_text(path, text)
+    except OSError as error:
         raise ExportError(f"{path} cannot be written: {error}.") from error
     return Exported(path, weights)
 
@@ -93,10 +92,10 @@ def python_source(
     return _Writer(model, known.cost.parameters > 0, folder, folder.resolve()).text()
 
 
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
+def _write_text(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        write(part)
+        part.write_text(text, encoding="utf-8", newline="\n")
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -110,7 +109,7 @@ def _weights(model: Model, graph: Graph) -> dict[str, np.ndarray]:
         if isinstance(cell, Cell):
             for name, parameter in cell.parameters_and_names():
                 key = f"{model.attributes[step.item.id]}.{name}"
-                arrays[key] = np.ascontiguousarray(parameter.data)
+                arrays[key] = parameter.data
     return arrays
 
 

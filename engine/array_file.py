@@ -1,0 +1,72 @@
+"""Arrays in a safetensors file, written in one step: readers see the old file or the new one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+SUFFIX = ".safetensors"
+
+
+class ArrayFileError(ValueError):
+    """A file of arrays that is missing or damaged."""
+
+
+def write_arrays(
+    path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write arrays and metadata to a safetensors file.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; an older file stays.
+    """
+    os.replace(write_beside(path, arrays, metadata or {}), path)
+
+
+def write_beside(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Path:
+    """Write the file that is to replace `path` into the same folder, and return where it is.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    # safetensors takes an array's buffer as it lies, so it must be contiguous.
+    lying = {key: np.asarray(array, order="C") for key, array in arrays.items()}
+    try:
+        save_file(lying, temporary, metadata=dict(metadata))
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, SafetensorError):
+            raise OSError(str(error)) from error
+        raise
+    return temporary
+
+
+def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays and the metadata of a safetensors file.
+
+    Raises
+    ------
+    ArrayFileError
+        It does not exist or is damaged.
+    """
+    if not path.exists():
+        raise ArrayFileError(f"{path} does not exist; save first, or give another path")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            keys = file.keys()
+            return {key: file.get_tensor(key) for key in keys}, file.metadata() or {}
+    except (SafetensorError, OSError) as error:
+        raise ArrayFileError(
+            f"{path} is damaged ({error}); take another copy of it, or train anew"
+        ) from error
