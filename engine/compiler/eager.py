@@ -37,7 +37,10 @@ def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any
 
 
 def find_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Run | None:
-    """Return what runs the op on arrays like these, None at the first sight of such a call."""
+    """Return what runs the op on arrays like these.
+
+    None at the first sight of such a call, and where it does not become machine code as a whole.
+    """
     key = (op, tuple([(a.shape, a.dtype) for a in arrays]), tuple(attrs.items()))
     run = _runs.get(key, decline)
     if run is decline:
@@ -48,7 +51,7 @@ def find_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -
             return None
     if run is None:
         run = _runs[key] = _compile(op, arrays, attrs) or refuse
-    return run
+    return None if run is refuse else run
 
 
 def decline(_arrays: Sequence[np.ndarray]) -> None:
