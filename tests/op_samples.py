@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from cellwire.engine import ops
 from cellwire.engine.ops import brackets, conv, index, pool, random, slicing
-from cellwire.engine.ops.activation import softmax_grad
 from cellwire.engine.ops.cross_entropy import cross_entropy_input_grad
 from cellwire.engine.ops.norm import layer_norm_input_grad
+from cellwire.engine.ops.softmax import softmax_grad
 from scipy import special
 
 N = 5

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cellwire.engine.array_file import ArrayFileError, read_arrays
 from cellwire.engine.run import state
 from cellwire.engine.run.settings import (
     TrainingData,
@@ -72,8 +71,8 @@ def test_missing_and_damaged_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="does not exist"):
         read_pair(tmp_path / "none")
     state_path(tmp_path / "a").write_bytes(b"no tensors")
-    with pytest.raises(ArrayFileError, match="is damaged"):
-        read_arrays(state_path(tmp_path / "a"))
+    with pytest.raises(TrainingError, match="is damaged"):
+        read_pair(tmp_path / "a")
 
 
 def test_every_example_comes_once_an_epoch_and_the_order_is_the_seeds() -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import origin as origins
-from ..ops import arithmetic, array
-from ..ops.registry import Composite, Entry, GradContext, Op
+from ..ops import arithmetic, array, creation
+from ..ops.registry import Composite, Entry, GradContext, Grads, Op
 from ..tensor import Tensor
 from .record import Record
 
@@ -60,7 +60,7 @@ def run_backward(
 
 def _apply_rule(
     entry: Entry,
-    douts: tuple[Tensor | None, ...],
+    douts: Grads,
     needs: tuple[bool, ...],
     grads: dict[int, Tensor],
 ) -> None:
@@ -72,13 +72,13 @@ def _apply_rule(
             _accumulate(grads, tensor, grad)
 
 
-def rule_gradients(op: Op, context: GradContext) -> tuple[Tensor | None, ...]:
+def rule_gradients(op: Op, context: GradContext) -> Grads:
     """Return the gradients to an op's inputs, by its rule or through its expansion."""
     found = NotImplemented if op.grad is None else op.grad(context)
     return _derive_expansion(op, context) if found is NotImplemented else found
 
 
-def _derive_expansion(op: Op, context: GradContext) -> tuple[Tensor | None, ...]:
+def _derive_expansion(op: Op, context: GradContext) -> Grads:
     if not isinstance(op.lowering, Composite):
         raise NotImplementedError(f"{op.name}: no gradient is defined for these inputs.")
     with Record() as record:
@@ -98,9 +98,9 @@ def _accumulate(grads: dict[int, Tensor], tensor: Tensor, grad: Tensor) -> None:
 
 def ones_for(tensor: Tensor) -> Tensor:
     """Return the gradient that starts a backward pass: ones like ``tensor``."""
-    return array.ones_like(tensor)
+    return creation.ones_like(tensor)
 
 
 def zeros_for(tensor: Tensor) -> Tensor:
     """Return the gradient of a tensor on which nothing depends: zeros like it."""
-    return array.full(tuple(tensor.shape), 0, tensor.dtype)
+    return creation.full(tuple(tensor.shape), 0, tensor.dtype)

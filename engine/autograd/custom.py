@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import origin as origins
-from ..ops.registry import Composite, Entry, GradContext, Op, apply, records, traces
+from ..ops.registry import Composite, Entry, GradContext, Grads, Op, apply, records, traces
 from ..shape import shape_text
 from ..tensor import Tensor, wrap
 from .backward import zeros_for
 from .record import no_grad
 
-Rule = Callable[[GradContext], tuple[Tensor | None, ...]]
+Rule = Callable[[GradContext], Grads]
 
 
 def custom_bprop(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -126,7 +126,7 @@ def _rule(name: str, bprop: Callable[..., Any], args: tuple[Any, ...]) -> Rule:
     # The arguments' data would be kept alive by the rule; only their places are needed.
     fixed = tuple(None if isinstance(arg, Tensor) else (arg,) for arg in args)
 
-    def grad(ctx: GradContext) -> tuple[Tensor | None, ...]:
+    def grad(ctx: GradContext) -> Grads:
         tensors = iter(ctx.inputs)
         inputs = [next(tensors) if item is None else item[0] for item in fixed]
         douts = tuple(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import registry
-from ..ops.registry import Composite, GradContext, Op
+from ..ops.registry import Composite, GradContext, Grads, Op
 from ..tensor import Tensor, wrap
 from .differentiate import Derivative, differentiate
 from .graph import Graph, Value
@@ -80,7 +80,7 @@ class GraphOp:
     def _run(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         return self.plan(*arrays)
 
-    def _grad(self, ctx: GradContext) -> tuple[Tensor | None, ...]:
+    def _grad(self, ctx: GradContext) -> Grads:
         derivative = self.derivative
         if any(dout is not None for dout in ctx.douts[self.results :]):
             return self._grad_again(derivative.forward, ctx)
@@ -98,7 +98,7 @@ class GraphOp:
                 grads[position] = next(found)
         return tuple(grads)
 
-    def _grad_again(self, graph: Graph, ctx: GradContext) -> tuple[Tensor | None, ...]:
+    def _grad_again(self, graph: Graph, ctx: GradContext) -> Grads:
         """Derive with all of ``graph``'s outputs as results, computing them once more."""
         again = GraphOp(graph, len(graph.outputs), self.name)
         outputs = registry.apply(again.op, ctx.inputs, {})
@@ -140,7 +140,7 @@ class PlainGraphOp(GraphOp):
             self,
         )
 
-    def _grad(self, ctx: GradContext) -> tuple[Tensor | None, ...]:
+    def _grad(self, ctx: GradContext) -> Grads:
         return self._grad_again(self.graph, ctx)
 
 

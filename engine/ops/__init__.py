@@ -8,28 +8,23 @@ from typing import Any
 from . import arithmetic as _arithmetic  # noqa: F401  # isort: skip
 from . import brackets as _brackets  # noqa: F401
 from . import methods as _methods  # noqa: F401
-from .activation import elu, gelu, hardtanh, leaky_relu, log_softmax, relu, silu, softmax, softplus
+from .activation import elu, gelu, hardtanh, leaky_relu, relu, silu, softplus
 from .arithmetic import add, div, floor_div, maximum, minimum, mod, mul, pow, sub
 from .array import (
-    arange,
     broadcast_to,
     expand_dims,
     flatten,
-    full,
     identity,
-    ones,
-    ones_like,
     permute,
     reshape,
     squeeze,
     stop_gradient,
     swapaxes,
     transpose,
-    zeros,
-    zeros_like,
 )
 from .cast import cast
 from .conv import conv2d
+from .creation import arange, full, ones, ones_like, zeros, zeros_like
 from .cross_entropy import cross_entropy, nll_loss
 from .index import gather, one_hot
 from .joining import cat, concat, pad, stack, tile
@@ -53,24 +48,17 @@ from .logic import (
 from .loss import binary_cross_entropy_with_logits, l1_loss, mse_loss
 from .math import (
     abs,
-    ceil,
-    clamp,
-    cos,
     erf,
     exp,
-    floor,
     log,
     log1p,
     neg,
     reciprocal,
-    round,
     rsqrt,
     sigmoid,
     sign,
-    sin,
     sqrt,
     square,
-    tanh,
 )
 from .norm import batch_norm, layer_norm
 from .pool import avg_pool2d, max_pool2d
@@ -78,8 +66,11 @@ from .primitives import Primitive, Print, make_primitives
 from .random import dropout, rand, randn, standard_normal, uniform
 from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
+from .rounding import ceil, clamp, floor, round
 from .slicing import split, strided_slice
+from .softmax import log_softmax, softmax
 from .statistics import argmax, argmin, max, min, std, var
+from .trigonometry import cos, sin, tanh
 from .update import adam_update, momentum_update, sgd_update
 
 __all__ = [

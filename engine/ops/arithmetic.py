@@ -6,13 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
-from . import array, fast, logic, math, unbroadcast
+from . import creation, fast, logic, math, rounding, unbroadcast
 from .cast import TensorLike, as_float_pair, as_pair, cast_to
-from .registry import Call, GradContext, Pointwise, op
+from .registry import Call, GradContext, Grads, Pointwise, op
 from .rules import elementwise, require_float
-
-Grads = tuple[Tensor | None, ...]
 
 
 def _add_grad(ctx: GradContext) -> Grads:
@@ -182,7 +179,7 @@ def _mod_expr(b: Any, x: Any, y: Any) -> Any:
 def _mod_grad(ctx: GradContext) -> Grads:
     a, b = ctx.inputs
     return unbroadcast.fit(
-        ctx, ctx.dout, math.neg(mul(ctx.dout, math.floor(div(a, b)))) if ctx.needs[1] else None
+        ctx, ctx.dout, math.neg(mul(ctx.dout, rounding.floor(div(a, b)))) if ctx.needs[1] else None
     )
 
 
@@ -216,12 +213,12 @@ def _pow_grad(ctx: GradContext) -> Grads:
     first = None
     if ctx.needs[0]:
         # x ** 0 is constant, also at 0, where x ** -1 is infinite.
-        lower = logic.select(logic.equal(b, 0), array.ones_like(b), sub(b, 1))
+        lower = logic.select(logic.equal(b, 0), creation.ones_like(b), sub(b, 1))
         first = mul(ctx.dout, mul(b, pow(a, lower)))
     second = None
     if ctx.needs[1]:
         # 0 ** b has no log; its gradient to b is 0 (b > 0).
-        base = logic.select(logic.equal(a, 0), array.ones_like(a), a)
+        base = logic.select(logic.equal(a, 0), creation.ones_like(a), a)
         second = mul(ctx.dout, mul(ctx.outputs[0], math.log(base)))
     return unbroadcast.fit(ctx, first, second)
 

@@ -11,12 +11,10 @@ from .. import origin as origins
 from ..dtype import bool_, int64
 from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor, wrap
-from . import array, slicing, unbroadcast
+from . import array, creation, slicing, unbroadcast
 from .cast import TensorLike, as_tensor, cast_to
 from .index import gather, index
-from .registry import OPS, Call, Entry, GradContext, Host, op, records, traces
-
-Grads = tuple[Tensor | None, ...]
+from .registry import OPS, Call, Entry, GradContext, Grads, Host, op, records, traces
 
 
 def _items(key: Any, ndim: int) -> list[Any]:
@@ -181,7 +179,7 @@ def _encode(key: Any, ndim: int) -> tuple[tuple[Any, ...], list[Tensor]]:
 def _put_grad(ctx: GradContext) -> Grads:
     _, value, *indices = ctx.inputs
     key = ctx.attrs["key"]
-    rest = index_put(ctx.dout, array.zeros((), ctx.dout.dtype), indices, key)
+    rest = index_put(ctx.dout, creation.zeros((), ctx.dout.dtype), indices, key)
     taken = None
     if ctx.needs[1]:
         taken = unbroadcast.sum_to(getitem(ctx.dout, _decode(key, indices)), value.shape)

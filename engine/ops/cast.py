@@ -9,7 +9,7 @@ import numpy as np
 from ..dtype import DType, dtype_of, float32, promote, promote_scalar
 from ..shape import Aval
 from ..tensor import Tensor, to_array, wrap
-from .registry import Call, GradContext, Pointwise, op, traces
+from .registry import Call, GradContext, Grads, Pointwise, op, traces
 
 TensorLike = Any
 """A tensor, a Python number, a NumPy array or a nested sequence of numbers."""
@@ -74,7 +74,7 @@ def cast_to(tensor: Tensor, dtype: DType) -> Tensor:
     return tensor if tensor.dtype is dtype else cast(tensor, dtype)
 
 
-def _cast_grad(ctx: GradContext) -> tuple[Tensor | None, ...]:
+def _cast_grad(ctx: GradContext) -> Grads:
     return (cast_to(ctx.dout, ctx.inputs[0].dtype),)
 
 

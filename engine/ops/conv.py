@@ -12,10 +12,9 @@ from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
 from . import reduce
 from .cast import TensorLike, as_float, cast_to
-from .registry import Call, GradContext, Host, checked, op
+from .registry import Call, GradContext, Grads, Host, checked, op
 from .rules import require_ndim, require_same_dtype
 
-Grads = tuple[Tensor | None, ...]
 Pair = tuple[int, int]
 Padding = tuple[int, int, int, int]
 """Rows above and below, columns left and right."""

@@ -8,14 +8,13 @@ import numpy as np
 
 from ..shape import Aval, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
-from . import activation, arithmetic, array, logic, math, reduce
+from . import arithmetic, array, creation, logic, math, reduce
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .expansion import expanded
 from .loss import check_reduction
-from .registry import Call, Composite, GradContext, op, traces
+from .registry import Call, Composite, GradContext, Grads, op, traces
 from .rules import reduced_shape, require_float
-
-Grads = tuple[Tensor | None, ...]
+from .softmax import log_softmax, softmax
 
 
 def _label_rule(name: str) -> Any:
@@ -69,7 +68,7 @@ def _classes(input: Tensor, dtype: Any) -> Tensor:
     count = input.shape[1]
     if isinstance(count, SymDim):
         raise ShapeError(f"cross_entropy: the number of classes must be known, it is {count}.")
-    numbers = array.arange(0, count, 1, dtype)
+    numbers = creation.arange(0, count, 1, dtype)
     return array.reshape(numbers, (1, count) + (1,) * (len(input.shape) - 2))
 
 
@@ -90,7 +89,7 @@ def _distribution(
     if target.dtype.is_float:
         share = arithmetic.add(arithmetic.mul(target, 1.0 - smoothing), smoothing / classes)
         share = share if smoothing else target
-        ones = reduce.sum(array.zeros_like(target), 1)
+        ones = reduce.sum(creation.zeros_like(target), 1)
         divisor = arithmetic.add(ones, 1.0)
         return (arithmetic.mul(share, _across(weight[0], input)) if weight else share), divisor
     labels = array.expand_dims(target, 1)
@@ -105,7 +104,7 @@ def _distribution(
     divisor = arithmetic.mul(reduce.sum(hot, 1), array.squeeze(valid, 1))
     share = hot
     if smoothing:
-        even = arithmetic.mul(array.ones_like(hot), smoothing / classes)
+        even = arithmetic.mul(creation.ones_like(hot), smoothing / classes)
         if weight:
             even = arithmetic.mul(even, _across(weight[0], input))
         share = arithmetic.add(arithmetic.mul(hot, 1.0 - smoothing), even)
@@ -115,7 +114,7 @@ def _distribution(
 def _weighed(log_probs: Tensor, share: Tensor) -> Tensor:
     """Return the negative weighted sum; what weighs zero counts nothing, though it be -Inf."""
     none = logic.equal(share, 0)
-    parts = logic.select(none, array.zeros_like(share), arithmetic.mul(share, log_probs))
+    parts = logic.select(none, creation.zeros_like(share), arithmetic.mul(share, log_probs))
     return math.neg(reduce.sum(parts, 1))
 
 
@@ -136,7 +135,7 @@ def _expand_cross_entropy(
     input: Tensor, target: Tensor, *weight: Tensor, reduction: str, **attrs: Any
 ) -> Tensor:
     share, divisor = _distribution(input, target, weight, attrs)
-    return _averaged(_weighed(activation.log_softmax(input, 1), share), divisor, reduction)
+    return _averaged(_weighed(log_softmax(input, 1), share), divisor, reduction)
 
 
 def _cross_entropy_kernel(
@@ -241,7 +240,7 @@ def _expand_cross_entropy_grad(
 ) -> Tensor:
     share, divisor = _distribution(input, target, weight, attrs)
     slope = arithmetic.sub(
-        arithmetic.mul(activation.softmax(input, 1), reduce.sum(share, 1, keepdims=True)), share
+        arithmetic.mul(softmax(input, 1), reduce.sum(share, 1, keepdims=True)), share
     )
     if reduction == "none":
         return arithmetic.mul(slope, array.expand_dims(dout, 1))

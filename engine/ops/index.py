@@ -9,12 +9,10 @@ import numpy as np
 
 from ..dtype import dtype_of, float32
 from ..shape import Aval, Dim, Shape, broadcast_shapes
-from ..tensor import Tensor
 from .cast import TensorLike, as_tensor
-from .registry import Call, GradContext, Host, op
+from .registry import Call, GradContext, Grads, Host, op
 from .rules import normalize_axis, require_int
 
-Grads = tuple[Tensor | None, ...]
 Layout = tuple[int, ...]
 """For each axis the number of the index tensor that picks from it, or -1 to keep it."""
 

@@ -13,10 +13,8 @@ from ..tensor import Tensor
 from . import reduce, slicing
 from .array import expand_dims, reshape, squeeze
 from .cast import TensorLike, as_tensor, cast_to
-from .registry import Call, Composite, GradContext, Host, op
+from .registry import Call, Composite, GradContext, Grads, Host, op
 from .rules import normalize_axis, require_same_dtype
-
-Grads = tuple[Tensor | None, ...]
 
 
 def _concat_rule(*tensors: Aval, axis: int) -> Aval:

@@ -13,10 +13,8 @@ from ..shape import Aval, Dim, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, fast, reduce, unbroadcast
 from .cast import TensorLike, as_tensor, cast_to
-from .registry import Call, Composite, Gemm, GradContext, Op, apply, checked, op
+from .registry import Call, Composite, Gemm, GradContext, Grads, Op, apply, checked, op
 from .rules import require_same_dtype
-
-Grads = tuple[Tensor | None, ...]
 
 
 def _matmul_rule(input: Aval, other: Aval) -> Aval:

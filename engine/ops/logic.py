@@ -9,9 +9,9 @@ import numpy as np
 from ..dtype import bool_
 from ..shape import Aval
 from ..tensor import Tensor
-from . import array, fast, unbroadcast
+from . import creation, fast, unbroadcast
 from .cast import TensorLike, as_pair, as_tensor
-from .registry import Call, GradContext, Pointwise, op
+from .registry import Call, GradContext, Grads, Pointwise, op
 from .rules import broadcast, comparison, require_same_dtype
 
 
@@ -327,9 +327,9 @@ def _select_rule(condition: Aval, input: Aval, other: Aval) -> Aval:
     return Aval(broadcast("select", condition=condition, input=input, other=other), dtype)
 
 
-def _select_grad(ctx: GradContext) -> tuple[Tensor | None, ...]:
+def _select_grad(ctx: GradContext) -> Grads:
     condition = ctx.inputs[0]
-    zero = array.zeros_like(ctx.dout)
+    zero = creation.zeros_like(ctx.dout)
     first = select(condition, ctx.dout, zero) if ctx.needs[1] else None
     second = select(condition, zero, ctx.dout) if ctx.needs[2] else None
     return unbroadcast.fit(ctx, None, first, second)

@@ -14,7 +14,6 @@ from .expansion import expanded
 from .registry import Call, Composite, op
 from .rules import broadcast, require_float, require_same_dtype
 
-Grads = tuple[Tensor | None, ...]
 REDUCTIONS = ("none", "mean", "sum")
 
 

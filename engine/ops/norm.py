@@ -10,13 +10,10 @@ import numpy as np
 from ..dtype import promote
 from ..shape import Aval, ShapeError, SymDim, element_count, shape_text
 from ..tensor import Tensor
-from . import arithmetic, array, fast, math, reduce
+from . import arithmetic, array, creation, fast, math, reduce
 from .cast import TensorLike, as_float, cast_to
-from .registry import Call, Composite, GradContext, Op, apply, checked, op
-from .rules import require_float, require_same_dtype
-
-Grads = tuple[Tensor | None, ...]
-
+from .registry import Call, Composite, GradContext, Grads, Op, apply, checked, op
+from .rules import as_shape, require_float, require_same_dtype
 
 # ---- layer norm ------------------------------------------------------------------------------
 
@@ -167,10 +164,10 @@ def layer_norm(
     ----------
     Ba, Kiros and Hinton, Layer Normalization, 2016.
     """
-    shape = array.as_shape(normalized_shape)
+    shape = as_shape(normalized_shape)
     x = as_float(input)
     if weight is None and bias is not None:
-        weight = array.ones_like(bias)
+        weight = creation.ones_like(bias)
     affine = [cast_to(as_float(item), x.dtype) for item in (weight, bias) if item is not None]
     attrs = {"normalized_shape": shape, "eps": float(eps)}
     return checked(_layer_rule, (x, *affine), attrs)
@@ -277,7 +274,7 @@ def _along_channels(value: Tensor, like: Tensor) -> Tensor:
 def _unbiased(variance: Tensor, like: Tensor) -> Tensor:
     count = element_count([like.shape[axis] for axis in _channel_axes(like)])
     if isinstance(count, SymDim):
-        ones = array.ones_like(like)
+        ones = creation.ones_like(like)
         total = cast_to(reduce.sum(ones, _channel_axes(like)), variance.dtype)
         return arithmetic.mul(
             variance, arithmetic.div(total, arithmetic.maximum(arithmetic.sub(total, 1.0), 1.0))

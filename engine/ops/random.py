@@ -10,10 +10,10 @@ from .. import random as streams
 from ..dtype import dtype_of, float32
 from ..shape import Aval, Shape
 from ..tensor import Tensor
-from .array import as_shape, identity
+from .array import identity
 from .cast import TensorLike, as_float
-from .registry import Call, GradContext, Host, op
-from .rules import require_float
+from .registry import Call, GradContext, Grads, Host, op
+from .rules import as_shape, require_float
 
 _REASON = "draws random numbers in NumPy"
 
@@ -30,7 +30,7 @@ def _dropout_kernel(input: np.ndarray, key: np.ndarray, p: float) -> np.ndarray:
     return np.where(kept, input * scale, input.dtype.type(0))
 
 
-def _dropout_grad(ctx: GradContext) -> tuple[Tensor | None, ...]:
+def _dropout_grad(ctx: GradContext) -> Grads:
     # Dropout is linear: its gradient is the same mask and scale.
     return masked_dropout(ctx.dout, ctx.inputs[1], ctx.attrs["p"]), None
 

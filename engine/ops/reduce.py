@@ -10,13 +10,12 @@ import numpy as np
 from ..dtype import bool_, int32, int64
 from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
-from . import arithmetic, array, fast, logic
+from . import arithmetic, array, creation, fast, logic
 from .cast import TensorLike, as_float, as_tensor, cast_to
-from .registry import Call, Composite, GradContext, Reduce, op
+from .registry import Call, Composite, GradContext, Grads, Reduce, op
 from .rules import normalize_axes, product, reduced_shape, require_float
 
 Axis = int | Sequence[int] | None
-Grads = tuple[Tensor | None, ...]
 
 
 def reduced_rule(name: str) -> Any:
@@ -111,7 +110,7 @@ def _mean_kernel(input: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
 def _divide_by_count(value: Tensor, tensor: Tensor, axis: tuple[int, ...] | None) -> Tensor:
     count = count_of(tensor, axis)
     if isinstance(count, SymDim):
-        ones = array.ones_like(tensor)
+        ones = creation.ones_like(tensor)
         return arithmetic.div(
             value, sum(ones, axis, keepdims=len(value.shape) == len(tensor.shape))
         )
@@ -260,13 +259,13 @@ def _prod_grad(ctx: GradContext) -> Grads:
     x, axis = ctx.inputs[0], ctx.attrs["axis"]
     zero = logic.equal(x, 0)
     count = sum(cast_to(zero, x.dtype), axis, keepdims=True)
-    filled = logic.select(zero, array.ones_like(x), x)
+    filled = logic.select(zero, creation.ones_like(x), x)
     others = prod(filled, axis, keepdims=True)
     # With one zero only its own gradient is not zero, with two or more none is.
     alone = logic.logical_and(zero, logic.equal(count, 1))
     none = logic.logical_and(logic.logical_not(zero), logic.equal(count, 0))
     rest = logic.select(
-        logic.logical_or(alone, none), arithmetic.div(others, filled), array.zeros_like(x)
+        logic.logical_or(alone, none), arithmetic.div(others, filled), creation.zeros_like(x)
     )
     return (arithmetic.mul(rest, restored(ctx, ctx.dout)),)
 

@@ -84,6 +84,10 @@ class Host:
 Lowering = Pointwise | Reduce | View | Gemm | Composite | Host
 
 
+Grads = tuple[Tensor | None, ...]
+"""What a gradient rule gives: one gradient an input, None where it has none."""
+
+
 @dataclass(slots=True)
 class GradContext:
     """What a gradient rule sees: one use of an op and the gradients of its outputs."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtype import DType, bool_
-from ..shape import Aval, Dim, Shape, ShapeError, broadcast_shapes, shape_text
+from ..shape import Aval, Dim, Shape, ShapeError, SymDim, broadcast_shapes, shape_text
 
 
 def same(input: Aval, *_: Aval, **__: Any) -> Aval:
@@ -39,6 +39,16 @@ def require_float(op: str, name: str, aval: Aval) -> None:
         raise TypeError(
             f"{op}: {name} must be of a float type, it is {aval.dtype}; cast it to float32."
         )
+
+
+def float_rule(op: str) -> Callable[..., Aval]:
+    """Return the rule of an op that keeps the shape and dtype of its one float input."""
+
+    def infer(input: Aval, **_: Any) -> Aval:
+        require_float(op, "input", input)
+        return input
+
+    return infer
 
 
 def require_int(op: str, name: str, aval: Aval) -> None:
@@ -92,6 +102,13 @@ def comparison(op: str) -> Callable[..., Aval]:
         return Aval(broadcast(op, input=input, other=other), bool_)
 
     return infer
+
+
+def as_shape(size: Any) -> Shape:
+    """Return a size or sequence of sizes as a tuple of dims."""
+    if isinstance(size, int | SymDim):
+        return (size,)
+    return tuple(dim if isinstance(dim, SymDim) else int(dim) for dim in size)
 
 
 def normalize_axis(op: str, axis: int, ndim: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from ..shape import Aval, Dim, Shape, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
 from .cast import TensorLike, as_tensor
-from .registry import Call, GradContext, Host, View, op
+from .registry import Call, GradContext, Grads, Host, View, op
 from .rules import normalize_axis
 
 Ends = tuple[Dim | None, ...]
@@ -50,7 +50,7 @@ def _slice_rule(input: Aval, begin: Ends, end: Ends, strides: tuple[int, ...]) -
     return Aval(tuple(_cut_size(*item) for item in sizes), input.dtype)
 
 
-def _slice_grad(ctx: GradContext) -> tuple[Tensor | None, ...]:
+def _slice_grad(ctx: GradContext) -> Grads:
     return (unslice(ctx.dout, ctx.inputs[0].shape, **ctx.attrs),)
 
 
@@ -99,7 +99,7 @@ def _unslice_kernel(
     return whole
 
 
-def _unslice_grad(ctx: GradContext) -> tuple[Tensor | None, ...]:
+def _unslice_grad(ctx: GradContext) -> Grads:
     attrs = ctx.attrs
     return (strided_slice(ctx.dout, attrs["begin"], attrs["end"], attrs["strides"]),)
 

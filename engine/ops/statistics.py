@@ -9,7 +9,7 @@ import numpy as np
 from ..dtype import int32
 from ..shape import Aval, SymDim
 from ..tensor import Tensor
-from . import arithmetic, array, math, reduce
+from . import arithmetic, creation, math, reduce
 from .cast import TensorLike, as_float, as_tensor
 from .reduce import Axis, Grads, count_of, extremum_rule, prepare, reduced_rule, restored
 from .registry import Call, Composite, GradContext, Host, op
@@ -133,7 +133,7 @@ def _expand_var(input: Tensor, axis: Any, ddof: int, keepdims: bool) -> Tensor:
         return squares
     count = count_of(input, axis)
     if isinstance(count, SymDim):
-        total = reduce.sum(array.ones_like(input), axis, keepdims)
+        total = reduce.sum(creation.ones_like(input), axis, keepdims)
         return arithmetic.mul(squares, arithmetic.div(total, arithmetic.sub(total, float(ddof))))
     return arithmetic.mul(squares, count / (count - ddof) if count != ddof else float("nan"))
 
@@ -142,7 +142,7 @@ def _var_slope(ctx: GradContext) -> Tensor:
     """Return the gradient of the variance: 2 (x - mean) / (count - ddof)."""
     x, axis = ctx.inputs[0], ctx.attrs["axis"]
     centred = arithmetic.sub(x, reduce.mean(x, axis, keepdims=True))
-    total = reduce.sum(array.ones_like(x), axis, keepdims=True)
+    total = reduce.sum(creation.ones_like(x), axis, keepdims=True)
     return arithmetic.div(
         arithmetic.mul(centred, 2.0), arithmetic.sub(total, float(ctx.attrs["ddof"]))
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..shape import Shape
 from ..tensor import Tensor
 from . import array, reduce
-from .registry import GradContext
+from .registry import GradContext, Grads
 
 
 def sum_to(grad: Tensor, shape: Shape) -> Tensor:
@@ -20,7 +20,7 @@ def sum_to(grad: Tensor, shape: Shape) -> Tensor:
     return summed if tuple(summed.shape) == tuple(shape) else array.reshape(summed, shape)
 
 
-def fit(ctx: GradContext, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+def fit(ctx: GradContext, *grads: Tensor | None) -> Grads:
     """Return each wanted gradient summed to its input's shape, None for the others."""
     return tuple(
         sum_to(grad, tensor.shape) if need and grad is not None else None
