@@ -38,9 +38,18 @@ qt_packages="libegl1 libgl1 libopengl0 libdbus-1-3 libfontconfig1 libglib2.0-0 l
 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 \
 libxcb-render-util0 libxcb-shape0 libxcb-xinerama0 libxcb-xkb1"
 
+# Those of them that dpkg does not know as installed, so that one apt line names all that is missing.
+missing_qt_packages() {
+    for package in $qt_packages; do
+        dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null |
+            grep -qx installed || printf '%s ' "$package"
+    done
+}
+
 make_environment() {
     python=$(find_python) || {
-        apt_install python3 python3-venv || return 1
+        # shellcheck disable=SC2046  # a list of words
+        apt_install python3 python3-venv $(missing_qt_packages) || return 1
         python=$(find_python) || {
             say "Python 3.11 or newer is needed, and this system's python3 is older."
             return 1
@@ -49,7 +58,8 @@ make_environment() {
     if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
         rm -rf "$venv"
         if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
-            apt_install python3-venv || return 1
+            # shellcheck disable=SC2046  # a list of words
+            apt_install python3-venv $(missing_qt_packages) || return 1
         fi
         say "creating a virtual environment in ${venv#"$root"/}"
         "$python" -m venv "$venv" || return 1
@@ -63,7 +73,8 @@ pip_install() {
 
 install_requirements() {
     stamp="$venv/.installed-${extras:-run}"
-    wanted=$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum)
+    # the folder's name counts, as an editable installation points there
+    wanted=$({ printf '%s\n' "$root" && cat "$root/pyproject.toml" "$root/constraints.txt"; } | cksum)
     if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
         return 0
     fi
@@ -78,11 +89,22 @@ install_requirements() {
     printf '%s\n' "$wanted" >"$stamp"
 }
 
+# Loads what Qt loads: its widgets, and where there is an X display, the plugin that talks to it.
+load_qt() {
+    "$venv/bin/python" -c '
+import ctypes, os, pathlib, sys
+from PySide6 import QtCore, QtWidgets
+if sys.platform == "linux" and os.environ.get("DISPLAY"):
+    plugins = QtCore.QLibraryInfo.path(QtCore.QLibraryInfo.LibraryPath.PluginsPath)
+    ctypes.CDLL(str(pathlib.Path(plugins, "platforms", "libqxcb.so")))
+'
+}
+
 check_qt() {
-    "$venv/bin/python" -c 'import PySide6.QtWidgets' 2>/dev/null && return 0
+    load_qt 2>/dev/null && return 0
     # shellcheck disable=SC2086  # a list of words
     apt_install $qt_packages || return 1
-    "$venv/bin/python" -c 'import PySide6.QtWidgets' || {
+    load_qt || {
         say "Qt still cannot start; the line above names the library it misses."
         return 1
     }
