@@ -56,7 +56,7 @@ QLineEdit[invalid="true"], QSpinBox[invalid="true"] { border-color: $stop; }
 QSpinBox::up-button, QSpinBox::down-button,
 QDoubleSpinBox::up-button, QDoubleSpinBox::down-button { width: 0; border: none; }
 QComboBox::drop-down { border: none; width: 18px; }
-QComboBox::down-arrow { image: url($icons/caret.svg); width: 12px; height: 12px; }
+QComboBox::down-arrow { image: url($icons:caret.svg); width: 12px; height: 12px; }
 QComboBox QAbstractItemView {
     background: $node; border: 1px solid $outline; selection-background-color: $button;
     selection-color: $button_text; outline: none;
@@ -104,7 +104,7 @@ QCheckBox::indicator {
     width: 14px; height: 14px; border: 1px solid $faint; border-radius: 4px;
 }
 QCheckBox::indicator:checked {
-    background: $accent; border-color: $accent; image: url($icons/check.svg);
+    background: $accent; border-color: $accent; image: url($icons:check.svg);
 }
 QCheckBox::indicator:focus { border-color: $accent; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }

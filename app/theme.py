@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import qtawesome
-from PySide6.QtCore import QObject, QSettings, Qt, Signal
+from PySide6.QtCore import QDir, QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
 
 from .stylesheet import stylesheet
 
 ASSETS = Path(__file__).parent.parent / "assets"
+ICONS = "icons"
 TEXT_FAMILY, MONO_FAMILY = "Inter", "JetBrains Mono"
 CJK_FAMILIES = ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", "Source Han Sans SC")
 SMALL, BODY, TITLE, HEAD, DISPLAY = 11.0, 12.5, 13.0, 14.0, 24.0
@@ -209,7 +210,9 @@ def apply(app: QApplication, name: str) -> None:
     app.setFont(font(BODY))
     app.setPalette(palette(theme))
     tokens = {field.name: getattr(theme, field.name) for field in fields(theme)}
-    app.setStyleSheet(stylesheet(tokens, points, (ASSETS / "icons").as_posix()))
+    # a search path, as the url() of a style sheet takes no folder with a space in its name
+    QDir.setSearchPaths(ICONS, [str(ASSETS / "icons")])
+    app.setStyleSheet(stylesheet(tokens, points, ICONS))
     switch.changed.emit(theme)
 
 

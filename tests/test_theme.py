@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from cellwire.app import theme
+from PySide6.QtCore import QFile
 from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QLabel
 
@@ -92,3 +94,18 @@ def test_colours_are_written_in_the_theme_alone() -> None:
         if path.name != "theme.py" and 'QColor("#' in path.read_text()
     ]
     assert literal == []
+
+
+def test_icons_are_found_in_a_folder_of_any_name(
+    desktop: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = tmp_path / "my (first) ä 'net'"
+    shutil.copytree(theme.ASSETS / "icons", odd / "icons")
+    monkeypatch.setattr(theme, "ASSETS", odd)
+    try:
+        theme.apply(desktop, theme.switch.theme.name)  # type: ignore[arg-type]
+        assert QFile.exists(f"{theme.ICONS}:check.svg")
+        assert " " not in desktop.styleSheet().partition("url(")[2].partition(")")[0]  # type: ignore[attr-defined]
+    finally:
+        monkeypatch.undo()
+        theme.apply(desktop, theme.switch.theme.name)  # type: ignore[arg-type]
