@@ -1,6 +1,7 @@
 """Parameters, ports and words of a node read off a function's signature, hints and docstring."""
 
 import collections.abc
+import dataclasses
 import inspect
 import re
 import types
@@ -57,6 +58,8 @@ HABITS: dict[str, Habit] = {
     "dtype": Habit(start="float32"),
 }
 DTYPE_NAMES = tuple(dtype.numpy.name for dtype in DTYPES)
+FLOAT_NAMES = tuple(dtype.numpy.name for dtype in DTYPES if dtype.is_float)
+"""The element types that weights can have."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,8 @@ def param_specs(
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             return None
         spec = _param_spec(parameter, hints.get(name, Any), doc.parameters.get(name, ("", "")))
+        if spec is not None and spec.choices == DTYPE_NAMES and inspect.isclass(function):
+            spec = dataclasses.replace(spec, choices=FLOAT_NAMES)
         if spec is not None:
             specs.append(spec)
         elif parameter.default is parameter.empty:

@@ -138,7 +138,45 @@ def test_awkward_names_branches_and_several_results(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("draw", [*EXAMPLES.values(), odd])
+def named() -> Document:
+    """Nodes with the names that an exported file uses itself, and element types spelled out."""
+    document = drawing(
+        {
+            "a": ("data.input", {"shape": [4], "rows": 5}),
+            "b": ("data.input", {"shape": [4], "rows": 5}),
+            "c": ("data.input", {"shape": [4], "rows": 5}),
+            "dense": ("nn.Dense", {"out_channels": 4, "dtype": "float32"}),
+            "sum": ("ops.add", {}),
+            "more": ("ops.add", {}),
+            "flags": ("ops.cast", {"dtype": "bool"}),
+            "back": ("ops.cast", {"dtype": "float64"}),
+        },
+        "a.out>dense.x",
+        "dense.out>sum.input",
+        "b.out>sum.other",
+        "sum.out>more.input",
+        "c.out>more.other",
+        "more.out>flags.input",
+        "flags.out>back.input",
+    )
+    names = {"a": "load_model", "b": "model", "c": "a-b", "dense": "results", "sum": "a b"}
+    for id, name in (names | {"more": "predict", "back": "load model"}).items():
+        document.apply(c.RenameNode(id, name))
+    document.apply(c.SetTitle("Path"))
+    return document
+
+
+def test_names_of_the_file_itself_are_left_to_it(tmp_path: Path) -> None:
+    document = named()
+    graph = build(document)
+    exported = export_python(document, graph, tmp_path / "named.py")
+    feeds = {id: np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4) for id in "abc"}
+    values = evaluated(graph, {id: {"out": feed} for id, feed in feeds.items()})
+    (result,), _ = run_exported(exported.source, feeds, tmp_path)
+    assert np.abs(result - values[Source("back", "out")]).max() <= 1e-6
+
+
+@pytest.mark.parametrize("draw", [*EXAMPLES.values(), odd, named])
 def test_exported_files_are_the_same_each_time_and_clean(draw: object, tmp_path: Path) -> None:
     assert callable(draw)
     document = draw()

@@ -8,7 +8,6 @@ from typing import Any
 
 from .layout import call, literal
 from .model import ExportError, Model, Step
-from .naming import identifier
 
 
 @dataclass(frozen=True)
@@ -29,23 +28,22 @@ class Loader:
         return [model.variables[port] if port in used else "_" for port in ports]
 
 
-def loader_of(step: Step, base: Path, folder: Path) -> Loader:
-    """The function that loads a data node's rows; paths start from the exported file's `folder`."""
+def loader_of(step: Step, name: str, base: Path, folder: Path) -> Loader:
+    """The function of this name that loads a data node's rows.
+
+    Its paths start from the exported file's `folder`.
+    """
     form = _FORMS.get(step.item.type)
     if form is None:
         raise ExportError(f"{step.item.name} cannot be exported.", (step.item.name,))
-    return form(step, base, folder)
+    return form(step, name, base, folder)
 
 
-def _name(step: Step) -> str:
-    return f"load_{identifier(step.item.name)}"
-
-
-def _labelled(step: Step, inputs: str, read: list[str], path: bool = False) -> Loader:
+def _labelled(step: Step, name: str, inputs: str, read: list[str], path: bool = False) -> Loader:
     """A function that returns inputs and labels of the rows held out, or of all."""
     share = step.params["held_out"]
     lines = [
-        f"def {_name(step)}() -> tuple[np.ndarray, np.ndarray]:",
+        f"def {name}() -> tuple[np.ndarray, np.ndarray]:",
         f'    """Return {inputs} and labels of {"all" if share == 0 else "the held-out"} rows."""',
         *read,
     ]
@@ -55,31 +53,31 @@ def _labelled(step: Step, inputs: str, read: list[str], path: bool = False) -> L
         drawn = f"{share!r}, {step.params['split_seed']!r}"
         lines.append(f'    _, rows = dataset.split_rows(len(data["labels"]), {drawn})')
     lines.append(f'    return data["{inputs}"]{pick}, data["labels"]{pick}')
-    return Loader(step, _name(step), lines, True, share != 0, path)
+    return Loader(step, name, lines, True, share != 0, path)
 
 
-def _digits(step: Step, base: Path, folder: Path) -> Loader:
-    return _labelled(step, "images", ["    data = dataset.load_digits()"])
+def _digits(step: Step, name: str, base: Path, folder: Path) -> Loader:
+    return _labelled(step, name, "images", ["    data = dataset.load_digits()"])
 
 
-def _npz(step: Step, base: Path, folder: Path) -> Loader:
+def _npz(step: Step, name: str, base: Path, folder: Path) -> Loader:
     names = {port.name: str(step.params[port.name]) for port in step.spec.outputs}
     pairs = ", ".join(f'"{port}": {literal(name)}' for port, name in names.items())
     given = [_file(step, base, folder), f"{{{pairs}}}"]
-    return _labelled(step, "inputs", call(4, "data = dataset.load_npz(", given, ")"), True)
+    return _labelled(step, name, "inputs", call(4, "data = dataset.load_npz(", given, ")"), True)
 
 
-def _csv(step: Step, base: Path, folder: Path) -> Loader:
+def _csv(step: Step, name: str, base: Path, folder: Path) -> Loader:
     given = [_file(step, base, folder)]
     given += [
-        f"{name}={literal(step.params[name])}"
-        for name, usual in (("label", ""), ("target", "class"))
-        if step.params[name] != usual
+        f"{option}={literal(step.params[option])}"
+        for option, usual in (("label", ""), ("target", "class"))
+        if step.params[option] != usual
     ]
-    return _labelled(step, "inputs", call(4, "data = dataset.load_csv(", given, ")"), True)
+    return _labelled(step, name, "inputs", call(4, "data = dataset.load_csv(", given, ")"), True)
 
 
-def _input(step: Step, base: Path, folder: Path) -> Loader:
+def _input(step: Step, name: str, base: Path, folder: Path) -> Loader:
     params: Any = step.params
     shape = params["shape"] if isinstance(params["shape"], (list, tuple)) else [params["shape"]]
     size, dtype = literal([params["rows"], *shape]), f"np.{params['dtype']}"
@@ -89,11 +87,11 @@ def _input(step: Step, base: Path, folder: Path) -> Loader:
         "ones": f"np.ones({size}, {dtype})",
     }
     lines = [
-        f"def {_name(step)}() -> np.ndarray:",
+        f"def {name}() -> np.ndarray:",
         '    """Return an example of the input: replace it by data of your own."""',
         f"    return {made[params['fill']]}",
     ]
-    return Loader(step, _name(step), lines)
+    return Loader(step, name, lines)
 
 
 def _file(step: Step, base: Path, folder: Path) -> str:
@@ -103,7 +101,7 @@ def _file(step: Step, base: Path, folder: Path) -> str:
     return f"Path(__file__).parent / {literal(relative)}"
 
 
-_FORMS: dict[str, Callable[[Step, Path, Path], Loader]] = {
+_FORMS: dict[str, Callable[[Step, str, Path, Path], Loader]] = {
     "data.digits": _digits,
     "data.npz": _npz,
     "data.csv": _csv,

@@ -22,8 +22,15 @@ MODULE_NAMES = (
     "np",
     "model",
     "loss",
+    "accuracy",
     "main",
+    "predict",
+    "load_model",
+    "results",
+    "start",
+    "batch",
 )
+"""What the exported file itself calls by these names where a value's name could stand too."""
 CHAIN = "x"
 """The variable of a value that only the next line reads."""
 
@@ -58,7 +65,8 @@ class Model:
 
     `arguments` are the data ports that the model reads, `steps` its Cells and ops in order,
     `results` what it gives: what losses read and what nobody reads. `variables` has the name of
-    each value in `construct`, `attributes` that of each Cell and constant.
+    each value in `construct`, `attributes` that of each Cell and constant, `functions` that of
+    the function that loads each data node.
     """
 
     title: str
@@ -71,6 +79,7 @@ class Model:
     results: list[Port] = field(default_factory=list)
     variables: dict[Port, str] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
     avals: dict[Port, Aval] = field(default_factory=dict)
 
     @property
@@ -138,7 +147,9 @@ def _name(document: Document, model: Model) -> None:
             model.attributes[step.item.id] = attributes.give(step.item.name)
     for step in model.constants:
         model.variables[step.out] = f"self.{model.attributes[step.item.id]}"
-    names = Names(MODULE_NAMES)
+    names = Names([*MODULE_NAMES, model.class_name])
+    for step in model.data:
+        model.functions[step.item.id] = names.give(f"load_{identifier(step.item.name)}")
     edges = [e for step in model.steps for _, e in step.inputs if e is not None]
     reads = {(edge.source, edge.output) for edge in edges}
     for step in model.data:

@@ -12,7 +12,7 @@ from ...engine.nn.cell import Cell
 from ...engine.run.graph import Graph
 from ..document import Document
 from ..infer import Inference, infer
-from ..inspection import DTYPE_NAMES
+from ..inspection import DTYPE_NAMES, FLOAT_NAMES
 from ..spec import ParamSpec
 from .layout import WIDTH, call, factor, literal, sentence
 from .loaders import Loader, loader_of
@@ -121,7 +121,9 @@ class _Writer:
         self.has_weights = has_weights
         needed = {id for id, _ in model.data_ports}
         self.loaders: list[Loader] = [
-            loader_of(step, base, folder) for step in model.data if step.item.id in needed
+            loader_of(step, model.functions[step.item.id], base, folder)
+            for step in model.data
+            if step.item.id in needed
         ]
 
     def text(self) -> str:
@@ -320,8 +322,8 @@ class _Writer:
 
 
 def _value(param: ParamSpec, value: object) -> str:
-    if param.choices == DTYPE_NAMES and isinstance(value, str):
-        return f"cw.{value}"
+    if param.choices in (DTYPE_NAMES, FLOAT_NAMES) and isinstance(value, str):
+        return "cw.bool_" if value == "bool" else f"cw.{value}"
     if param.kind == "float" and isinstance(value, int) and not isinstance(value, bool):
         return repr(float(value))
     return literal(value)
