@@ -27,11 +27,6 @@ class DType:
     def __reduce__(self) -> tuple[Any, ...]:
         return (dtype_of, (self.numpy.name,))
 
-    @property
-    def is_bool(self) -> bool:
-        """Whether this is the truth type."""
-        return self.numpy.kind == "b"
-
 
 def _make(name: str, short: str, numpy_name: str) -> DType:
     numpy = np.dtype(numpy_name)

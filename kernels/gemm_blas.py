@@ -17,9 +17,11 @@ class BlasPrinter(ProductPrinter):
     """One BLAS call a panel. BLAS counts by columns, so it is asked for C' = B' A'."""
 
     def panel_rows(self) -> int:
+        """Rows of C between two calls of the epilogue: a call of BLAS costs more to begin."""
         return 4 * PANEL_ROWS
 
     def multiply(self, a: str, b: str, c: str, rows: Value, more: Value | None) -> None:
+        """Call BLAS; `more` says that C holds a sum to be added to."""
         emit, product = self.emit, self.product
         lda = self.m if product.transpose_a else self.k
         ldb = self.k if product.transpose_b else self.n

@@ -26,6 +26,7 @@ def print_gemm(
     target: Target,
     declarations: dict[str, str],
 ) -> str:
+    """Print a product, and the epilogue that it calls, as LLVM functions."""
     params = [f"ptr %matrix.{matrix}" for matrix in "abc"]
     params += [f"ptr %arg.{other}" for other in product.others]
     params += [f"ptr %matrix.{other}" for other in extra]
@@ -51,6 +52,7 @@ class ProductPrinter:
         self.kept = literal(True, BOOL) if product.accumulate else None
 
     def size(self, extent: Extent) -> Value:
+        """Return a size: a constant, or an argument of the kernel."""
         if isinstance(extent, int):
             return literal(extent, INT64)
         return Value(f"%arg.{extent}", INT64)
@@ -75,6 +77,7 @@ class ProductPrinter:
         return self.emit.address(pointer, self.dtype, offset).text
 
     def run(self) -> None:
+        """Print the loop over the batch."""
         product = self.product
 
         def one(index: Value, state: Carried) -> Carried:
@@ -129,6 +132,7 @@ class ProductPrinter:
         self.emit.line(f"call void @{self.epilogue}({', '.join(args)})")
 
     def panel_rows(self) -> int:
+        """Rows of C between two calls of the epilogue."""
         return PANEL_ROWS
 
     def multiply(self, a: str, b: str, c: str, rows: Value, more: Value | None) -> None:

@@ -43,6 +43,7 @@ class TilePrinter(ProductPrinter):
         self.lda = self.m if product.transpose_a else self.k
 
     def multiply(self, a: str, b: str, c: str, rows: Value, more: Value | None) -> None:
+        """Go over the terms of the sums in blocks; `more` says that C holds a sum so far."""
         if isinstance(self.product.k, int) and self.product.k <= DEPTH:
             self.columns(a, b, c, rows, self.k, more)
             return
@@ -114,9 +115,12 @@ class TilePrinter(ProductPrinter):
             panel, masks = self.pack(b, column, vectors, depth), None
         else:
             stride, panel, masks = self.n, self.at(b, column), mask
-        tile = Tile(panel, stride, masks, c, mask, vectors, depth, more)
+        self.tiles(Tile(panel, stride, masks, c, mask, vectors, depth, more), a, rows)
 
-        def tiles(height: int) -> Callable[[Value, Carried], Carried]:
+    def tiles(self, tile: Tile, a: str, rows: Value) -> None:
+        """Go over the rows in tiles of full height, then over what is left in shorter ones."""
+
+        def of(height: int) -> Callable[[Value, Carried], Carried]:
             def body(row: Value, state: Carried) -> Carried:
                 self.tile(tile, a, row, height)
                 return state
@@ -126,17 +130,17 @@ class TilePrinter(ProductPrinter):
         if is_constant(rows):
             count = int(rows.text)
             whole = literal(count // self.height * self.height, INT64)
-            repeat(self.emit, whole, self.height, {}, tiles(self.height))
+            repeat(self.emit, whole, self.height, {}, of(self.height))
             if count % self.height:
-                tiles(count % self.height)(whole, {})
+                of(count % self.height)(whole, {})
             return
         count = self.emit.binary("udiv", rows, self.height)
         whole = self.emit.mul(count, self.height)
-        repeat(self.emit, whole, self.height, {}, tiles(self.height))
+        repeat(self.emit, whole, self.height, {}, of(self.height))
         row = whole
         height = 1 << (self.height - 1).bit_length() - 1
         while height:
-            row = self.remainder(row, rows, height, tiles(height))
+            row = self.remainder(row, rows, height, of(height))
             height //= 2
 
     def remainder(
@@ -191,6 +195,7 @@ class TilePrinter(ProductPrinter):
         return self.emit.load(Value(self.at(a, offset), self.dtype), 0)
 
     def place(self, c: str, row: int, vector: int) -> str:
+        """Return the address of one vector of C."""
         across = self.times(literal(row, INT64), self.n)
         return self.at(c, self.plus(across, vector * self.lanes))
 

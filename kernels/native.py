@@ -87,14 +87,6 @@ def module_text(kernels: Sequence[Kernel], target: Target | None = None) -> str:
     return "\n\n".join([*definitions, "\n".join(declarations.values())]) + "\n"
 
 
-def assembly_text(kernels: Sequence[Kernel]) -> str:
-    """Return the machine code of the kernels as assembly."""
-    target = host()
-    with _LOCK:
-        machine = _machine(target)
-        return machine.emit_assembly(_parse(module_text(kernels, target), machine))
-
-
 def _compile(text: str, target: Target) -> bytes:
     machine = _machine(target)
     return machine.emit_object(_parse(text, machine))

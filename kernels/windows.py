@@ -60,17 +60,6 @@ class Window:
         return self.kernel == (1, 1) == self.stride and not any(self.padding)
 
 
-def same_padding(
-    size: Pair, kernel: Pair, stride: Pair = (1, 1), dilation: Pair = (1, 1)
-) -> Padding:
-    """Return the padding that gives `ceil(size / stride)` outputs, the odd pixel at the far end."""
-    sides: list[int] = []
-    for n, k, s, d in zip(size, kernel, stride, dilation, strict=True):
-        total = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)
-        sides += [total // 2, total - total // 2]
-    return sides[0], sides[1], sides[2], sides[3]
-
-
 def pad(x: np.ndarray, padding: Padding, value: float = 0) -> np.ndarray:
     """Pad the last two axes with a constant; without padding, return `x` itself."""
     if not any(padding):

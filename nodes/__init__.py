@@ -1,1 +1,1 @@
-
+"""What is drawn: node library, documents and their files, inference, building and export."""

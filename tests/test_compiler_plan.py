@@ -5,7 +5,7 @@ import pytest
 from cellwire.engine import ops
 from cellwire.engine.autograd import grad, value_and_grad
 from cellwire.engine.compiler.differentiate import differentiate
-from cellwire.engine.compiler.fuse import fuse
+from cellwire.engine.compiler.fuse import Fuser
 from cellwire.engine.compiler.graph import interpret, verify
 from cellwire.engine.compiler.graph_op import GraphOp
 from cellwire.engine.compiler.memory import Lifetime, place
@@ -140,7 +140,7 @@ def test_groups_stay_convex():
         b = ops.matmul(a, a)
         return a + b + ops.sum(a * b)
 
-    fusion = fuse(simplify(traced(fn, normal(4, 4)).graph))
+    fusion = Fuser(simplify(traced(fn, normal(4, 4)).graph)).run()
     numbers = [group.number for group in fusion.groups]
     assert len(set(numbers)) == len(numbers)
     check(fn, normal(4, 4), rtol=1e-4)

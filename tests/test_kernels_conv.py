@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
 from cellwire.kernels.conv import conv2d, conv2d_input_grad, conv2d_weight_grad
 from cellwire.kernels.conv_native import ConvKernel
-from cellwire.kernels.device import array_module
 from cellwire.kernels.gemm import EPILOGUE_INTS, blas_address
 from cellwire.kernels.loops import (
     FLOAT64,
@@ -31,7 +28,7 @@ from cellwire.kernels.pool import (
     max_pool2d_grad,
     max_pool2d_indices,
 )
-from cellwire.kernels.windows import Window, same_padding
+from cellwire.kernels.windows import Window
 
 CASES = [
     # channels, out channels, groups, kernel, stride, padding, dilation
@@ -93,16 +90,6 @@ def test_a_kernel_that_does_not_fit_is_refused():
         conv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 3, 3)))
     with pytest.raises(ValueError, match="3 channels"):
         conv2d(np.ones((1, 3, 4, 4)), np.ones((2, 2, 3, 3)))
-
-
-@pytest.mark.parametrize("size", [(7, 8), (1, 5)])
-@pytest.mark.parametrize("stride", [(1, 1), (2, 3)])
-def test_same_padding_gives_the_ceiling(size, stride):
-    window = Window(*size, (3, 2), stride, same_padding(size, (3, 2), stride))
-    assert (window.out_height, window.out_width) == (
-        -(-size[0] // stride[0]),
-        -(-size[1] // stride[1]),
-    )
 
 
 POOLS = [
@@ -185,15 +172,6 @@ def test_half_floats_and_large_maxima_run_in_numpy():
     np.testing.assert_allclose(mean, x.mean((2, 3), keepdims=True), atol=0.01)
     share = avg_pool2d_grad(mean, (6, 7), (6, 7), (1, 1))
     np.testing.assert_allclose(share, np.broadcast_to(mean / 42, x.shape), atol=0.001)
-
-
-def test_arrays_of_numpy_and_cupy_find_their_module(monkeypatch):
-    assert array_module(np.ones(2)) is np
-    fake = ModuleType("cupy")
-    fake.ndarray = type("ndarray", (), {})
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    assert array_module(fake.ndarray()) is fake
-    assert array_module(np.ones(2)) is np
 
 
 # -- native kernels ----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ The rules themselves are applied by ``autograd.backward``, the same walk that re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..autograd.backward import run_backward, zeros_for
@@ -37,16 +37,7 @@ def differentiate(graph: Graph, results: int, wrt: Sequence[int]) -> Derivative:
     builder.constants = dict(graph.constants)
     builder.count_from(1 + max((v.index for v in all_values(graph)), default=0))
     tensors: dict[Value, Tensor] = {v: Traced(builder, v) for v in all_values(graph)}
-    entries = [
-        Entry(
-            node.op,
-            tuple(tensors[v] for v in node.inputs),
-            tuple(tensors[v] for v in node.outputs),
-            node.attributes,
-            node.origin,
-        )
-        for node in graph.nodes
-    ]
+    entries = _entries(graph, tensors)
     outputs = graph.outputs[:results]
     douts = [builder.argument(v.aval) for v in outputs]
     with tracing(builder):
@@ -76,6 +67,20 @@ def differentiate(graph: Graph, results: int, wrt: Sequence[int]) -> Derivative:
         residuals,
         tuple(wrt),
     )
+
+
+def _entries(graph: Graph, tensors: Mapping[Value, Tensor]) -> list[Entry]:
+    """Return what a record would hold, had the graph run on these tensors."""
+    return [
+        Entry(
+            node.op,
+            tuple(tensors[v] for v in node.inputs),
+            tuple(tensors[v] for v in node.outputs),
+            node.attributes,
+            node.origin,
+        )
+        for node in graph.nodes
+    ]
 
 
 def _residuals(backward: Graph, douts: tuple[Value, ...]) -> tuple[Value, ...]:

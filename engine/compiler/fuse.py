@@ -368,11 +368,3 @@ def _bits(mask: int) -> Iterable[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
-
-
-def fuse(graph: Graph, apart: Iterable[Value] = ()) -> Fusion:
-    """Gather the nodes of a simplified graph into groups of one kernel each.
-
-    Values in ``apart`` are never computed and read in the same group.
-    """
-    return Fuser(graph, apart).run()

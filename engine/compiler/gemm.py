@@ -80,18 +80,12 @@ def gemm_shape(node: Node) -> Contraction | None:
     return None
 
 
-def lower_gemm(
-    node: Node, accesses: dict[Value, Access], epilogue: LoopKernel | None
-) -> GemmKernel | None:
-    """Lower a contraction; None where it has to stay with NumPy."""
-    shape = gemm_shape(node)
-    if shape is None:
-        return None
+def _operands(node: Node, accesses: dict[Value, Access]) -> tuple[list[Value], list[bool]] | None:
+    """Return where the operands lie and which are transposed; None if one lies otherwise."""
     bases: list[Value] = []
     flags: list[bool] = []
     for value in node.inputs:
-        natural = natural_strides(value.sizes)
-        access = accesses.get(value, Access(value, natural))
+        access = accesses.get(value, Access(value, natural_strides(value.sizes)))
         found = operand(value, access)
         folded = found is not None and found.transposed and len(found.batch) > 0
         if found is None or (folded and len(node.inputs[1].aval.shape) == 2):
@@ -100,6 +94,20 @@ def lower_gemm(
         flags.append(found.transposed)
     if node.op.name == "dense":
         flags[1] = not flags[1]
+    return bases, flags
+
+
+def lower_gemm(
+    node: Node, accesses: dict[Value, Access], epilogue: LoopKernel | None
+) -> GemmKernel | None:
+    """Lower a contraction; None where it has to stay with NumPy."""
+    shape = gemm_shape(node)
+    if shape is None:
+        return None
+    operands = _operands(node, accesses)
+    if operands is None:
+        return None
+    bases, flags = operands
     runtime_k = flags[0] and shape.batch == 1
     product = Product(
         node.outputs[0].aval.dtype.numpy,

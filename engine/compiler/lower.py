@@ -39,9 +39,6 @@ class LoopKernel:
     ints: tuple[int, ...]
 
 
-COMBINE = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
-
-
 @dataclass(slots=True)
 class _Place:
     """One body of statements: the loop variables around it and the values it has bound."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -86,7 +86,7 @@ class Plans:
     def __init__(self) -> None:
         self._kept: dict[object, Compiled] = {}
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Compiled]:
         return iter(self._kept.values())
 
     def get(self, key: object) -> Compiled | None:

@@ -1,1 +1,1 @@
-
+"""Export of a drawing: one file a target, and what they share."""
