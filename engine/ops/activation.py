@@ -1,4 +1,4 @@
-"""Activations and softmax."""
+"""Activations, element by element."""
 
 from __future__ import annotations
 
