@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from ..nodes.items import Edge
 from .session import messages as m
 from .state import EditorState, Run, SessionInfo, Training, key_of
 
@@ -93,10 +94,28 @@ def _edge_value(state: EditorState, event: m.EdgeValue) -> None:
 def _paused(state: EditorState, event: m.Paused) -> None:
     state.run.paused = event
     state.run.next_node = event.node
+    if event.direction == "forward" and event.node is not None:
+        _forget_after(state, event.node)
     if event.edge is not None:
         state.run.hits[(*key_of(event.edge), event.direction)] = event.hit
         state.set_focus(key_of(event.edge))
     state.run_changed.emit(state.run)
+
+
+def _forget_after(state: EditorState, node: str) -> None:
+    """Forget the wires behind a node that waits, though other nodes of its group have run."""
+    leaving: dict[str, list[Edge]] = {}
+    for edge in state.document.edges.values():
+        leaving.setdefault(edge.source, []).append(edge)
+    group = state.document.groups.get(node)
+    waiting = list(group.nodes) if group else [node]
+    seen = set(waiting)
+    while waiting:
+        for edge in leaving.get(waiting.pop(), ()):
+            state.run.ran.discard(edge.key)
+            if edge.target not in seen:
+                seen.add(edge.target)
+                waiting.append(edge.target)
 
 
 def _noted(state: EditorState, event: m.BreakpointNoted) -> None:

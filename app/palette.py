@@ -1,4 +1,7 @@
-"""The palette: every kind of node by category, to be dragged onto the canvas or added by Enter."""
+"""The palette: every kind of node by category, to be dragged onto the canvas or added by Enter.
+
+A click on a category's name folds it away.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ from .state import EditorState
 MIME = "application/x-cellwire-node-type"
 ROW_HEIGHT, HEADING_HEIGHT = 24, 30
 CATEGORIES = ("Data", "Cells", "Ops", "Control", "Loss")
-_ROLE = Qt.ItemDataRole.UserRole
+_ROLE, _TAG_ROLE = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
 
 
 class Palette(QWidget):
@@ -47,6 +50,13 @@ class Palette(QWidget):
         super().__init__()
         self.setMinimumWidth(150)
         self._entries = node_entries(state)
+        self._folded: set[str] = set()
+        cells = {entry.title.lower() for entry in self._entries if entry.category == "Cells"}
+        self._twins = {
+            entry.type
+            for entry in self._entries
+            if entry.category == "Ops" and entry.title.lower() in cells
+        }
         self.field = QLineEdit()
         self.field.setPlaceholderText("Find a node")
         self.field.setClearButtonEnabled(True)
@@ -63,6 +73,7 @@ class Palette(QWidget):
         self.field.textChanged.connect(self._fill)
         self.field.installEventFilter(self)
         self.list.itemActivated.connect(self._activated)
+        self.list.itemClicked.connect(self._clicked)
         self._fill("")
 
     def _fill(self, query: str) -> None:
@@ -76,19 +87,39 @@ class Palette(QWidget):
             members = [entry for entry in self._entries if entry.category == category]
             if members:
                 heading = QListWidgetItem(category, self.list)
-                heading.setFlags(Qt.ItemFlag.NoItemFlags)
+                heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
                 for entry in members:
                     self._add(entry)
+        self._fold()
 
     def _add(self, entry: Entry) -> None:
         item = QListWidgetItem(entry.title, self.list)
         item.setData(_ROLE, entry)
+        item.setData(_TAG_ROLE, "op" if entry.type in self._twins else "")
         item.setToolTip(entry.hint)
+
+    def _fold(self) -> None:
+        """Hide the rows below folded headings."""
+        folded = False
+        for item in map(self.list.item, range(self.list.count())):
+            if item.data(_ROLE) is None:
+                folded = item.text() in self._folded
+                item.setData(_TAG_ROLE, "▸" if folded else "▾")
+                item.setToolTip("Show these nodes" if folded else "Fold these nodes away")
+            else:
+                item.setHidden(folded)
 
     def _activated(self, item: QListWidgetItem) -> None:
         entry = item.data(_ROLE)
         if entry is not None:
             self.chosen.emit(entry.type)
+        else:
+            self._clicked(item)
+
+    def _clicked(self, item: QListWidgetItem) -> None:
+        if item.data(_ROLE) is None:
+            self._folded ^= {item.text()}
+            self._fold()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Enter in the field adds the best hit; the arrow down goes to the list."""
@@ -152,14 +183,22 @@ class _Row(QStyledItemDelegate):
         colors = theme.current()
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        tag = index.data(_TAG_ROLE)
         if entry is None:
+            lit = state & (QStyle.StateFlag.State_HasFocus | QStyle.StateFlag.State_MouseOver)
             painter.setFont(theme.font(theme.SMALL, 600))
-            painter.setPen(colors.color("muted"))
-            bottom = Qt.AlignmentFlag.AlignBottom
-            painter.drawText(rect.adjusted(0, 0, 0, -5), bottom, index.data())
+            painter.setPen(colors.color("text" if lit else "muted"))
+            place = rect.adjusted(0, 0, -16, -5)
+            painter.drawText(place, Qt.AlignmentFlag.AlignBottom, index.data())
+            right = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight
+            painter.drawText(place, right, tag)
         else:
             hot = state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
             _draw_node(painter, rect, entry, bool(hot))
+            painter.setFont(theme.font(theme.SMALL))
+            painter.setPen(colors.color("muted"))
+            right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+            painter.drawText(rect.adjusted(0, 0, -16, 0), right, tag)
         painter.restore()
 
 

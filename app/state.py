@@ -235,6 +235,11 @@ class EditorState(QObject):
         """The spec of a node, or None if the library does not know its type."""
         return self.library.get(self.document.nodes[node].type)
 
+    @property
+    def inference_pending(self) -> bool:
+        """Whether the document has changed since `inference` was made."""
+        return self._infer_timer.isActive()
+
     def infer_now(self) -> None:
         """Infer shapes and problems at once."""
         self._infer_timer.stop()
@@ -250,15 +255,19 @@ class EditorState(QObject):
 
     def _prune(self) -> None:
         """Drop from selection and focus what the document no longer has."""
-        document, old = self.document, self.selection
-        boxes = document.groups.keys() | document.frames.keys() | document.notes.keys()
-        kept = Selection(
-            old.nodes & document.nodes.keys(), old.edges & document.edges.keys(), old.boxes & boxes
-        )
-        if kept != old:
-            self.select(kept)
-        if self.focus is not None and self.focus not in document.edges:
+        self.select(self.selection)
+        if self.focus is not None and self.focus not in self.document.edges:
             self.set_focus(None)
+
+    def _known(self, selection: Selection) -> Selection:
+        """A selection without what the document does not have."""
+        document = self.document
+        boxes = document.groups.keys() | document.frames.keys() | document.notes.keys()
+        return Selection(
+            selection.nodes & document.nodes.keys(),
+            selection.edges & document.edges.keys(),
+            selection.boxes & boxes,
+        )
 
     def _tell_title(self) -> None:
         self.title_changed.emit()
@@ -266,7 +275,11 @@ class EditorState(QObject):
     # what is looked at
 
     def select(self, selection: Selection) -> None:
-        """Select this and nothing else; a single wire also becomes the focus."""
+        """Select this and nothing else; a single wire also becomes the focus.
+
+        What the document does not have is left out.
+        """
+        selection = self._known(selection)
         if selection == self.selection:
             return
         self.selection = selection

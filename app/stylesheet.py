@@ -14,9 +14,10 @@ QLabel[role="small"] { color: $muted; font-size: $small; }
 QLabel[role="heading"] { color: $muted; font-size: $small; font-weight: 600; }
 QLabel[role="display"] { font-size: $display; font-weight: 600; }
 QLabel[role="ok"] { color: $ok_text; }
-QLabel[role="accent"] { color: $accent_text; }
 QLabel[role="warn"] { color: $warn_text; }
 QLabel[role="stop"] { color: $stop_text; }
+QLabel[role="legend-train"] { color: $accent_text; font-size: $small; }
+QLabel[role="legend-held-out"] { color: $warn_text; font-size: $small; }
 QLabel[role="mono"] { font-family: "JetBrains Mono"; }
 QFrame[role="line"] { background: $line; border: none; max-height: 1px; min-height: 1px; }
 
@@ -76,7 +77,7 @@ QDockWidget { color: $muted; font-size: $small; font-weight: 600; }
 QDockWidget > QWidget { background: $panel; }
 QTabBar { background: $panel; qproperty-drawBase: 0; }
 QTabBar::tab {
-    background: $panel; color: $muted; padding: 8px 10px 7px; margin: 0 3px; border: none;
+    background: $panel; color: $muted; padding: 8px 9px 7px; margin: 0 2px; border: none;
     border-bottom: 2px solid transparent;
 }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; font-weight: 600; }
@@ -90,6 +91,8 @@ QTreeView::item:hover, QListView::item:hover { background: $field; }
 QTreeView::item:selected, QListView::item:selected { background: $button; color: $button_text; }
 QTreeView::branch { background: transparent; }
 QTableView { gridline-color: $line; }
+QTableView::item { padding: 2px 8px; }
+QTableView QLineEdit, QTableView QComboBox { margin: 2px 3px; }
 QHeaderView::section {
     background: $panel; color: $muted; border: none; border-bottom: 1px solid $line;
     padding: 4px 8px; font-size: $small;

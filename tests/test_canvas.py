@@ -547,3 +547,45 @@ def test_a_tool_tip_names_ends_and_shape_of_a_wire(hand: Hand) -> None:
     tip = menus.tip_for(hand.view, Hit("wire", edge=("scale", "input")))
     assert "digits.images → scale.input" in tip
     assert "N×1×8×8 u8" in tip
+
+
+# a drawing that changes under the hand
+
+
+def test_a_drag_ends_when_its_node_goes(hand: Hand) -> None:
+    hand.drag(hand.card("relu"), hand.card("relu") + QPointF(80.0, 40.0), drop=False)
+    hand.state.perform(c.RemoveNode("relu"))
+    hand.move(QPointF(300.0, 300.0))
+    QTest.mouseRelease(hand.view.viewport(), LEFT, NONE, hand.place(QPointF(300.0, 300.0)))
+    assert "relu" not in hand.state.document.nodes
+    hand.state.undo_stack.undo()
+    assert hand.state.document.nodes["relu"].position == (0.0, 240.0)
+
+
+def test_a_wire_being_drawn_ends_when_its_node_goes(hand: Hand) -> None:
+    hand.drag(hand.output("flatten"), hand.output("flatten") + QPointF(60.0, 60.0), drop=False)
+    hand.state.perform(c.RemoveNode("flatten"))
+    hand.move(QPointF(300.0, 300.0))
+    hand.view.grab()
+    assert not hand.view.findChildren(SearchPopup)
+
+
+def test_a_wire_in_the_hand_is_shown_again_when_the_drawing_changes(hand: Hand) -> None:
+    hand.drag(hand.input("scale", "input"), QPointF(300.0, 300.0), drop=False)
+    hand.state.perform(c.RemoveNode("relu"))
+    assert not hand.view.canvas.edges["scale", "input"].hidden
+    assert ("scale", "input") in hand.state.document.edges
+
+
+def test_a_frame_goes_back_when_its_drag_is_given_up(hand: Hand) -> None:
+    hand.state.perform(c.AddFrame(Frame(id="frame", title="F", rect=(300.0, 300.0, 200.0, 120.0))))
+    title = QPointF(340.0, 312.0)
+    hand.drag(title, title + QPointF(80.0, 40.0), drop=False)
+    assert hand.view.canvas.boxes["frame"].pos() != QPointF(300.0, 300.0)
+    hand.key(Qt.Key.Key_Escape)
+    assert hand.view.canvas.boxes["frame"].pos() == QPointF(300.0, 300.0)
+
+
+def test_what_is_gone_cannot_be_selected(hand: Hand) -> None:
+    hand.state.select(Selection(frozenset({"relu", "gone"}), frozenset({("gone", "x")})))
+    assert hand.state.selection == Selection(nodes=frozenset({"relu"}))

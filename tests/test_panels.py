@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from cellwire.app.panels.breakpoints import CONDITION, BreakpointsPanel
+from cellwire.app.panels.code import CodePanel, Highlighter
 from cellwire.app.panels.editors import ParameterError, parse, show
 from cellwire.app.panels.inspector import InspectorPanel
 from cellwire.app.panels.pictures import Picture, heat_image
@@ -23,6 +24,7 @@ from cellwire.nodes.document import Document
 from cellwire.nodes.items import Breakpoint, Edge, NodeItem
 from cellwire.nodes.spec import ParamSpec
 from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
 
@@ -210,6 +212,19 @@ def test_breakpoint_conditions_are_edited_and_bad_ones_refused(
     assert state.document.breakpoints["b", "x", "forward"].condition == "absmax > 100"
 
 
+def test_a_condition_typed_for_a_breakpoint_that_went_is_dropped(
+    qtbot: object, state: EditorState, link: Link
+) -> None:
+    panel = BreakpointsPanel(state, link)
+    qtbot.addWidget(panel)
+    state.perform(c.SetBreakpoint(Breakpoint(target="b", input="x")), "Set breakpoint")
+    edit = panel.table.cellWidget(0, CONDITION)
+    edit.setText("nan")
+    state.perform(c.RemoveBreakpoint("b", "x"))
+    edit.editingFinished.emit()
+    assert not state.document.breakpoints
+
+
 def test_a_breakpoint_is_switched_off_by_its_box(
     qtbot: object, state: EditorState, link: Link
 ) -> None:
@@ -295,3 +310,28 @@ def test_the_table_is_a_page_of_text(qtbot: object, state: EditorState, link: Li
     page = table(np.arange(6, dtype=np.int32).reshape(2, 3))
     panel._show_table(page)
     assert panel.table.item(1, 2).text() == "5"
+
+
+def test_code_waits_for_the_inference_of_a_changed_drawing(
+    qtbot: object, state: EditorState, link: Link
+) -> None:
+    panel = CodePanel(state, link)
+    qtbot.addWidget(panel)
+    panel.show()
+    state.perform(c.RemoveNode("b"))
+    panel.refresh()
+    state.infer_now()
+    panel.refresh()
+    assert "Dense" not in panel.text.toPlainText()
+
+
+def test_code_is_coloured_as_a_whole(qtbot: object, desktop: object) -> None:
+    document = QTextDocument()
+    document.setPlainText('"""Words\nwith more.\n"""\nimport this  # or that')
+    highlighter = Highlighter(document, "python")
+    highlighter.read(document.toPlainText())
+    highlighter.rehighlight()
+    lines = [document.findBlockByNumber(at).layout().formats() for at in range(4)]
+    assert [[(form.start, form.length) for form in line] for line in lines] == [
+        [(0, 8)], [(0, 10)], [(0, 3)], [(0, 6), (13, 9)],
+    ]  # fmt: skip

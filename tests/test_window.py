@@ -20,7 +20,7 @@ from cellwire.engine.run.graph import Edge as EdgeName
 from cellwire.engine.run.inspect import Statistics
 from cellwire.nodes import changes as c
 from cellwire.nodes.files import load, save
-from cellwire.nodes.items import Edge, NodeItem
+from cellwire.nodes.items import Edge, Group, NodeItem
 from PySide6.QtCore import QLockFile, QPoint, QPointF, Qt
 from PySide6.QtGui import QDrag, QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtTest import QTest
@@ -109,6 +109,18 @@ def test_a_double_click_in_the_palette_adds_nodes_side_by_side(window: MainWindo
         QTest.mouseDClick(rows.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
     first, second = (item.frame for item in window.canvas.canvas.nodes.values())
     assert not first.intersects(second)
+
+
+def test_a_category_of_the_palette_is_folded_by_a_click_on_its_name(window: MainWindow) -> None:
+    rows = window.palette_panel.list
+    (heading,) = rows.findItems("Cells", Qt.MatchFlag.MatchExactly)
+    dense = rows.findItems("Dense", Qt.MatchFlag.MatchExactly)[0]
+    rows.scrollToItem(heading)
+    for hidden in (True, False):
+        place = rows.visualItemRect(heading).center()
+        QTest.mouseClick(rows.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
+        assert dense.isHidden() == hidden
+    assert not window.state.document.nodes
 
 
 def test_control_k_finds_actions_and_runs_them(window: MainWindow, qtbot: QtBot) -> None:
@@ -373,6 +385,20 @@ def test_a_run_is_shown_on_nodes_and_wires(window: MainWindow) -> None:
     assert scene.edges["b", "input"].wire.ran
     news.take(window.state, m.NodeFailed("b", None, "It broke.", "Mend it."))
     assert scene.nodes["b"].look.error == "It broke."
+
+
+def test_wires_behind_a_pause_inside_a_group_have_not_run(window: MainWindow) -> None:
+    state = window.state
+    for id in ("a", "b", "d"):
+        add(window, id)
+    state.perform(c.Connect(Edge("a", "out", "b", "x")))
+    state.perform(c.Connect(Edge("b", "out", "d", "x")))
+    state.perform(c.AddGroup(Group(id="g", name="g", nodes=("a", "b", "d"))))
+    news.take(state, m.StateChanged("running"))
+    news.take(state, m.NodeFinished("g", 0.5, {}))
+    assert state.run.ran == {("b", "x"), ("d", "x")}
+    news.take(state, m.Paused("b", "breakpoint", EdgeName("b", "x")))
+    assert state.run.ran == {("b", "x")}
 
 
 def test_undo_names_what_it_undoes(window: MainWindow) -> None:

@@ -128,41 +128,58 @@ def report_line(report: m.GroupReport) -> str:
     if report.compiled_microseconds > 0:
         gain = report.eager_microseconds / report.compiled_microseconds
         parts.append(f"{gain:.1f}× faster" if gain >= 1.05 else "as fast as eager")
-    parts.append(f"parity {report.parity:.0e}".replace("e-0", "e-"))
+    parity = f"{report.parity:.0e}".replace("e-0", "e-") if report.parity else "0"
+    parts.append(f"parity {parity}")
     return " · ".join(parts)
 
 
-class FrameItem(QGraphicsRectItem):
-    """A titled rectangle behind nodes."""
+class _Placed(QGraphicsRectItem):
+    """A rectangle that the document places."""
 
-    def __init__(self, frame: Frame) -> None:
+    depth = 0.0
+
+    def __init__(self, item: Frame | Note) -> None:
         super().__init__()
-        self.data_item, self.selected = frame, False
+        self.data_item, self.selected = item, False
         self.setPen(Qt.PenStyle.NoPen)
-        self.setZValue(-4.0)
+        self.setZValue(self.depth)
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
-        self.setRect(_outer(frame.rect))
-        self.setPos(frame.rect[0], frame.rect[1])
+        self._place()
 
     @property
     def frame(self) -> QRectF:
         """The rectangle in the scene."""
         return self.mapRectToScene(self.rect()).adjusted(2.0, 2.0, -2.0, -2.0)
 
+    def show_item(self, item: Frame | Note, selected: bool) -> None:
+        """Show another state, at the document's place also after a drag that came to nothing."""
+        changed = item is not self.data_item or selected != self.selected
+        self.data_item, self.selected = item, selected
+        self._place()
+        if changed:
+            self.update()
+
+    def show_size(self, width: float, height: float) -> None:
+        """Show another size, while a corner is being pulled."""
+        self.setRect(QRectF(0.0, 0.0, width, height).adjusted(-2.0, -2.0, 2.0, 2.0))
+
+    def _place(self) -> None:
+        x, y, width, height = self.data_item.rect
+        self.show_size(width, height)
+        self.setPos(x, y)
+
+
+class FrameItem(_Placed):
+    """A titled rectangle behind nodes."""
+
+    data_item: Frame
+    depth = -4.0
+
     @property
     def handle(self) -> QRectF:
         """The title's line, by which the frame is taken."""
         frame = self.frame
         return QRectF(frame.left(), frame.top(), frame.width(), FRAME_HEADER)
-
-    def show_item(self, frame: Frame, selected: bool) -> None:
-        """Show another state."""
-        if frame is not self.data_item:
-            self.setRect(_outer(frame.rect))
-            self.setPos(frame.rect[0], frame.rect[1])
-        if frame is not self.data_item or selected != self.selected:
-            self.data_item, self.selected = frame, selected
-            self.update()
 
     def paint(
         self,
@@ -184,36 +201,16 @@ class FrameItem(QGraphicsRectItem):
         painter.drawText(QPointF(rect.left() + 14.0, rect.top() + 18.0), title)
 
 
-class NoteItem(QGraphicsRectItem):
+class NoteItem(_Placed):
     """A text note."""
 
-    def __init__(self, note: Note) -> None:
-        super().__init__()
-        self.data_item, self.selected = note, False
-        self.setPen(Qt.PenStyle.NoPen)
-        self.setZValue(-2.0)
-        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
-        self.setRect(_outer(note.rect))
-        self.setPos(note.rect[0], note.rect[1])
-
-    @property
-    def frame(self) -> QRectF:
-        """The rectangle in the scene."""
-        return self.mapRectToScene(self.rect()).adjusted(2.0, 2.0, -2.0, -2.0)
+    data_item: Note
+    depth = -2.0
 
     @property
     def handle(self) -> QRectF:
         """A note is taken anywhere."""
         return self.frame
-
-    def show_item(self, note: Note, selected: bool) -> None:
-        """Show another state."""
-        if note is not self.data_item:
-            self.setRect(_outer(note.rect))
-            self.setPos(note.rect[0], note.rect[1])
-        if note is not self.data_item or selected != self.selected:
-            self.data_item, self.selected = note, selected
-            self.update()
 
     def paint(
         self,
@@ -238,7 +235,3 @@ class NoteItem(QGraphicsRectItem):
 
 
 BoxItem = GroupItem | FrameItem | NoteItem
-
-
-def _outer(rect: tuple[float, float, float, float]) -> QRectF:
-    return QRectF(0.0, 0.0, rect[2], rect[3]).adjusted(-2.0, -2.0, 2.0, 2.0)

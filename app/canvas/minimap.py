@@ -41,19 +41,19 @@ class Minimap(QWidget):
         state = scene.state
         for signal in (state.document_changed, state.document_replaced, state.group_changed):
             signal.connect(self._soon)
-        theme.switch.changed.connect(self._soon)
+        theme.switch.changed.connect(self._drop_picture)
 
     def _soon(self, _: object) -> None:
         self._timer.start()
 
-    def _drop_picture(self) -> None:
+    def _drop_picture(self, _: object = None) -> None:
         self._picture = None
         self.update()
 
     def stop(self) -> None:
         """Stop the timer, and listen no more."""
         self._timer.stop()
-        theme.switch.changed.disconnect(self._soon)
+        theme.switch.changed.disconnect(self._drop_picture)
 
     def _scale(self) -> tuple[float, QPointF]:
         """From the scene to the picture: a factor, and where the scene's corner is."""

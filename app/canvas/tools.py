@@ -14,6 +14,7 @@ from ...nodes.wiring import Verdict, can_connect
 from .. import theme
 from ..state import Selection
 from . import edits, geometry, hits
+from .boxes import GroupItem
 
 if TYPE_CHECKING:
     from .view import CanvasView
@@ -37,7 +38,7 @@ class Tool:
         """The button went up: commit."""
 
     def cancel(self) -> None:
-        """Escape was pressed, or the window lost the mouse: leave everything as it was."""
+        """Escape was pressed, or the document changed: show all as the document has it."""
 
     def paint(self, painter: QPainter) -> None:
         """Draw over the scene, in scene coordinates."""
@@ -162,8 +163,6 @@ class MoveTool(Tool):
         """Put everything back."""
         self.view.highlight_wire(None)
         self.view.canvas.drop_drag()
-        for id, place in self._box_from.items():
-            self.view.canvas.boxes[id].setPos(place)
 
     def _look_for_wire(self) -> None:
         """The wire under a single node that no wire touches."""
@@ -197,8 +196,9 @@ class ResizeTool(Tool):
         by = geometry.snapped(at - self._start)
         x, y, width, height = self._rect
         self._now = (x, y, max(LEAST_BOX, width + by.x()), max(LEAST_BOX, height + by.y()))
-        outer = QRectF(0.0, 0.0, self._now[2], self._now[3]).adjusted(-2.0, -2.0, 2.0, 2.0)
-        self.view.canvas.boxes[self._id].setRect(outer)
+        item = self.view.canvas.boxes[self._id]
+        if not isinstance(item, GroupItem):
+            item.show_size(self._now[2], self._now[3])
 
     def release(self, at: QPointF, modifiers: Qt.KeyboardModifier) -> None:
         """Commit the size."""
@@ -208,8 +208,7 @@ class ResizeTool(Tool):
 
     def cancel(self) -> None:
         """Put the size back."""
-        outer = QRectF(0.0, 0.0, self._rect[2], self._rect[3]).adjusted(-2.0, -2.0, 2.0, 2.0)
-        self.view.canvas.boxes[self._id].setRect(outer)
+        self.view.canvas.drop_drag()
 
 
 class WireTool(Tool):

@@ -48,6 +48,8 @@ class CanvasView(SheetView):
         self._pointer: QPoint | None = None
         self.editor = Editor(self)
         self.asking = Asking(self)
+        for signal in (state.document_changed, state.document_replaced):
+            signal.connect(self._drop_gesture)
 
     def reveal(self, node: str) -> None:
         """Select a node, and bring it into view if it is not."""
@@ -273,13 +275,17 @@ class CanvasView(SheetView):
         event.accept()
 
     def _give_up(self) -> None:
+        if self._tool is None:
+            self.state.select(Selection())
+        self._drop_gesture()
+
+    def _drop_gesture(self, _: object = None) -> None:
+        """End a gesture without a change: what it holds may be gone when the document changes."""
         tool, self._tool = self._tool, None
         if tool is not None:
             tool.cancel()
             self.viewport().unsetCursor()
             self.viewport().update()
-        else:
-            self.state.select(Selection())
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         """Let go of the sheet."""

@@ -56,6 +56,7 @@ class BreakpointsPanel(QWidget):
         self.table.itemChanged.connect(self._toggled)
         self.table.cellClicked.connect(self._clicked)
         self.message = label("", "small", wrap=True)
+        self.message.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(column(self.table, self.message, margin=8))
         state.document_changed.connect(self._rebuild)
         state.document_replaced.connect(self._rebuild)
@@ -98,8 +99,7 @@ class BreakpointsPanel(QWidget):
         remove.setIcon(theme.icon("x"))
         remove.setProperty("role", "flat")
         remove.setToolTip("Remove this breakpoint")
-        change = c.RemoveBreakpoint(*mark.key)
-        remove.clicked.connect(lambda: self._state.perform(change, "Remove breakpoint"))
+        remove.clicked.connect(lambda: self._remove(mark.key))
         self.table.setCellWidget(at, REMOVE, remove)
 
     def _condition(self, mark: Breakpoint) -> QLineEdit:
@@ -128,7 +128,14 @@ class BreakpointsPanel(QWidget):
             return
         self._set(mark, condition=text)
 
+    def _remove(self, key: MarkKey) -> None:
+        if key in self._state.document.breakpoints:
+            self._state.perform(c.RemoveBreakpoint(*key), "Remove breakpoint")
+
     def _set(self, mark: Breakpoint, **values: object) -> None:
+        """Change a breakpoint, unless it went while it was being edited."""
+        if mark.key not in self._state.document.breakpoints:
+            return
         change = c.SetBreakpoint(msgspec.structs.replace(mark, **values))
         self._state.perform(change, "Change breakpoint")
 

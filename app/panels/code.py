@@ -53,7 +53,9 @@ class CodePanel(QWidget):
         self.text.setFont(theme.font(12, mono=True))
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._highlighter = highlight(self.text.document(), "python")
-        self.setLayout(column(row(self.message, None, self.copy), self.text, margin=8))
+        head = row(self.message, self.copy)
+        head.setStretch(0, 1)
+        self.setLayout(column(head, self.text, margin=8))
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(REFRESH_MS)
@@ -71,6 +73,8 @@ class CodePanel(QWidget):
 
     def refresh(self) -> None:
         """Write the code of the drawing as it is now, or say why there is none."""
+        if self._state.inference_pending:
+            return  # once it is done, this is asked again
         try:
             text = python_source(self._state.document, inference=self._state.inference)
         except ExportError as error:
@@ -78,6 +82,7 @@ class CodePanel(QWidget):
             return
         self.message.setText("Exported, this is the file; its weights lie beside it.")
         if text != self.text.toPlainText():
+            self._highlighter.read(text)
             self.text.setPlainText(text)
 
     def _copy(self) -> None:
@@ -85,31 +90,51 @@ class CodePanel(QWidget):
 
 
 class Highlighter(QSyntaxHighlighter):
-    """Colours code line by line with Pygments, in the theme's colours."""
+    """Colours code with Pygments, in the theme's colours."""
 
     def __init__(self, document: QTextDocument, language: str) -> None:
         super().__init__(document)
         self._language = language
+        self._spans: dict[int, list[_Span]] = {}
         theme.switch.changed.connect(self._recolor)
+
+    def read(self, text: str) -> None:
+        """Take the text that the document is going to show; call it before showing it."""
+        self._spans = _spans(text, self._language)
 
     def _recolor(self, _: object) -> None:
         self.rehighlight()
 
     def highlightBlock(self, text: str) -> None:
-        """Colour one line."""
-        at = 0
-        for kind, part in _lexer(self._language).get_tokens(text):
-            token = next((name for token, name in COLORS if kind in token), None)
-            if token is not None:
-                form = QTextCharFormat()
-                form.setForeground(QColor(getattr(theme.current(), token)))
-                self.setFormat(at, len(part), form)
-            at += len(part)
+        """Colour one line, as what it is in the whole text."""
+        for at, length, token in self._spans.get(self.currentBlock().blockNumber(), ()):
+            form = QTextCharFormat()
+            form.setForeground(QColor(getattr(theme.current(), token)))
+            self.setFormat(at, length, form)
+
+
+_Span = tuple[int, int, str]
+"""A part of a line: where it begins, how long it is, and the token of its colour."""
+
+
+def _spans(text: str, language: str) -> dict[int, list[_Span]]:
+    """The coloured parts of a text, by line."""
+    found: dict[int, list[_Span]] = {}
+    line = at = 0
+    for kind, part in _lexer(language).get_tokens(text):
+        token = next((name for token, name in COLORS if kind in token), None)
+        for number, piece in enumerate(part.split("\n")):
+            if number:
+                line, at = line + 1, 0
+            if token is not None and piece:
+                found.setdefault(line, []).append((at, len(piece), token))
+            at += len(piece)
+    return found
 
 
 @functools.cache
 def _lexer(language: str) -> lexers.Lexer:
-    return lexers.get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    return lexers.get_lexer_by_name(language, stripnl=False)
 
 
 def highlight(document: QTextDocument, language: str) -> Highlighter:

@@ -49,6 +49,7 @@ class Plot(pg.PlotWidget):
         for name in ("left", "bottom"):
             axis = self.getPlotItem().getAxis(name)
             axis.setStyle(showValues=shown)
+            axis.setVisible(shown)
         self.getPlotItem().showGrid(x=False, y=shown, alpha=0.25)
 
     def recolor(self, _: object = None) -> None:

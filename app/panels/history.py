@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QUndoView, QWidget
 
 from .. import theme
@@ -28,6 +28,7 @@ class HistoryPanel(QWidget):
         self._state = state
         self.list = QListWidget()
         self.list.setWordWrap(True)
+        self.list.setIconSize(QSize(14, 14))
         self.list.itemActivated.connect(self._choose)
         self.undo = QUndoView(state.undo_stack)
         self.undo.setEmptyLabel("as opened")

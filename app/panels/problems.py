@@ -32,6 +32,7 @@ class ProblemsPanel(QWidget):
         self.list.itemActivated.connect(self._choose)
         self.list.itemClicked.connect(self._choose)
         self.message = label(NONE, "small")
+        self.message.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(column(self.message, self.list, margin=8))
         state.problems_changed.connect(self._show)
         state.run_changed.connect(self._show)

@@ -63,6 +63,7 @@ class ProfilePanel(QWidget):
         reports = self._state.reports.values()
         text = "\n\n".join(report_text(report, names) for report in reports) or NO_REPORT
         if text != self.report.toPlainText():
+            self._highlighter.read(text)
             self.report.setPlainText(text)
 
 

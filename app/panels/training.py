@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
 
 from ...nodes import changes as c
 from ...nodes.spec import ParamSpec
-from .. import theme
 from ..link import SessionLink
 from ..session import messages as m
 from ..state import EditorState, Training
@@ -133,10 +132,8 @@ class LossCurves(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.train_text = label("— train", "accent")
-        self.held_out_text = label("", "warn")
-        for text in (self.train_text, self.held_out_text):
-            text.setFont(theme.font(theme.SMALL))
+        self.train_text = label("", "legend-train")
+        self.held_out_text = label("", "legend-held-out")
         self.plot = Plot("loss over steps")
         self.train = self.plot.add_curve("accent")
         self.held_out = self.plot.add_curve("control", dashed=True)
@@ -149,8 +146,8 @@ class LossCurves(QWidget):
         self.train.setData(training.steps, training.losses)
         known = [e for e in training.epochs if e.held_out_loss is not None]
         self.held_out.setData([e.step for e in known], [e.held_out_loss for e in known])
-        last = figure(training.losses[-1], 3) if training.losses else ""
-        self.train_text.setText(f"— train {last}")
+        train = f"— train {figure(training.losses[-1], 3)}" if training.losses else ""
+        self.train_text.setText(train)
         held = f"╌ held out {figure(known[-1].held_out_loss, 3)}" if known else ""
         self.held_out_text.setText(held)
 
@@ -240,7 +237,7 @@ class SettingsForm(QScrollArea):
         for at, spec in enumerate(SETTINGS):
             made = editor(spec)
             line, side = at % ROWS, 2 * (at // ROWS)
-            made.setMinimumWidth(76)
+            made.setMinimumWidth(104 if spec.kind == "choice" else 76)
             made.edited.connect(lambda value, key=spec.name: self._set(key, value))
             made.refused.connect(self._refused)
             name = label(spec.name.replace("_", " "), "muted")
