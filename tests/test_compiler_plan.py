@@ -203,6 +203,21 @@ def test_an_op_with_a_numpy_kernel_runs_between_native_runs_and_is_reported():
 # ---- numbers ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: ops.pow(ops.cast(x, dtype_of("int32")), ops.cast(x, dtype_of("int32"))),
+        lambda x: ops.square(x > 1),
+        lambda x: ops.amax(x > 1, axis=1),
+        lambda x: ops.amin(x > 1, axis=0),
+    ],
+)
+def test_what_native_code_does_not_know_of_a_dtype_runs_in_numpy_and_is_reported(fn):
+    plan = check(lambda x: ops.cast(fn(ops.exp(x)), dtype_of("float32")) * 2, abs(normal(4, 6)))
+    assert len(plan.report.host_steps) == 1
+    assert plan.report.kernels
+
+
 def test_nan_infinity_and_signed_zero_survive():
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 1.0, -1.0], F32)
     plan = compile_graph(

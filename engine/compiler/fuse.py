@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+import numpy as np
+
+from ...kernels.loops import LoopError, Var
 from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
 from .access import Access, natural_strides, view_access
 from .gemm import gemm_shape, operand
 from .graph import Graph, Node, Value
+from .pointwise import BUILDER, compute_dtype
 from .simplify import all_values
 from .space import NONE, Space, make_space, staged
 from .windowed import is_windowed, reads_in_place
@@ -83,10 +88,26 @@ def why_host(node: Node) -> str:
         kind = node.outputs[0].aval.dtype.numpy.kind
         if lowering.kind not in REDUCTIONS:
             return f"no native reduction {lowering.kind!r}"
-        if kind == "b" and lowering.kind in ("sum", "prod"):
-            return "a sum of truth values"
+        if kind == "b":
+            return f"the {lowering.kind} of truth values"
         if node.inputs[0].aval.dtype != node.outputs[0].aval.dtype:
             return "a reduction that changes the dtype"
+    if isinstance(lowering, Pointwise):
+        dtypes = tuple(str(compute_dtype(value)) for value in node.inputs)
+        return _no_expression(node.op, dtypes, node.attrs)
+    return ""
+
+
+@lru_cache(1024)
+def _no_expression(op: Op, dtypes: tuple[str, ...], attrs: tuple[tuple[str, object], ...]) -> str:
+    """Return why a pointwise op has no expression for these dtypes; empty where it has."""
+    lowering = op.lowering
+    assert isinstance(lowering, Pointwise)
+    arguments = [Var(f"x{at}", np.dtype(dtype)) for at, dtype in enumerate(dtypes)]
+    try:
+        lowering.expr(BUILDER, *arguments, **dict(attrs))
+    except (LoopError, NotImplementedError) as error:
+        return str(error)
     return ""
 
 
