@@ -155,6 +155,18 @@ def test_a_nan_loss_names_the_node_and_changes_nothing(compile_step: bool) -> No
         np.testing.assert_array_equal(array, before[key])
 
 
+def test_nan_in_the_data_is_to_be_taken_out_of_it() -> None:
+    points = POINTS.copy()
+    points[3, 1] = np.nan
+    run = TrainingRun(
+        classifier(), TrainingData({"data": {"x": points, "y": LABELS}}), settings(batch_size=60)
+    )
+    found = run.step()
+    assert isinstance(found, NotFinite)
+    assert (found.node, found.port) == ("data", "x")
+    assert found.fix == "take these values out of what data reads, or fill them"
+
+
 def test_breakpoints_stop_a_training_step_forward_and_back() -> None:
     points = Breakpoints(
         [

@@ -67,6 +67,13 @@ def _report(
 ) -> NotFinite:
     name = graph.nodes[node].name
     what = f"{port} of {name}" if direction == "forward" else f"the gradient of {name}'s {port}"
+    fix = (
+        f"take these values out of what {name} reads, or fill them"
+        if graph.nodes[node].kind == "data"
+        else f"lower the learning rate, look at what enters {name} (scale the data, keep "
+        "logarithms and divisions away from zero), or put a breakpoint with the condition "
+        "'nan or inf' there"
+    )
     return NotFinite(
         step,
         node,
@@ -74,7 +81,6 @@ def _report(
         stats,
         f"step {step}: {what} has {stats.nan} NaN and {stats.inf} Inf of {stats.size} values; it "
         "is the first that is not finite",
-        f"lower the learning rate, look at what enters {name} (scale the data, keep logarithms "
-        "and divisions away from zero), or put a breakpoint with the condition 'nan or inf' there",
+        fix,
         direction,
     )

@@ -74,7 +74,9 @@ class TrainingData:
 
     def __post_init__(self) -> None:
         if count(self.train) == 0:
-            raise TrainingError("the dataset has no examples to train on")
+            raise TrainingError(
+                "the dataset has no examples to train on; give it more rows, or hold out fewer"
+            )
         count(self.held_out)
 
 
