@@ -1,5 +1,9 @@
 """Composite ops in eager mode as compiled kernels, and the compiler's debug output."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import pytest
 from cellwire.engine import ops
@@ -13,11 +17,11 @@ from cellwire.engine.tensor import Tensor
 F32 = np.float32
 
 
-def normal(*shape):
+def normal(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype(F32)
 
 
-def test_the_first_call_is_left_to_numpy_and_the_second_compiles():
+def test_the_first_call_is_left_to_numpy_and_the_second_compiles() -> None:
     x = normal(3, 41)
     attrs = {"axis": 1}
     assert compiled_kernel(OPS["softmax"], (x,), attrs) is None
@@ -25,7 +29,7 @@ def test_the_first_call_is_left_to_numpy_and_the_second_compiles():
     np.testing.assert_allclose(found, OPS["softmax"].kernel(x, **attrs), rtol=1e-5)
 
 
-def test_ops_give_the_same_before_and_after_they_are_compiled():
+def test_ops_give_the_same_before_and_after_they_are_compiled() -> None:
     x, g, b = Tensor(normal(5, 23)), Tensor(normal(23)), Tensor(normal(23) + 1)
     labels = Tensor(np.arange(5, dtype=np.int32))
     calls = [
@@ -40,7 +44,7 @@ def test_ops_give_the_same_before_and_after_they_are_compiled():
             np.testing.assert_allclose(other, first, rtol=1e-4, atol=1e-5)
 
 
-def test_updates_of_several_outputs_are_one_kernel():
+def test_updates_of_several_outputs_are_one_kernel() -> None:
     arrays = tuple(normal(4, 9) ** 2 for _ in range(4))
     numbers = tuple(np.asarray(v, F32) for v in (0.1, 0.9, 0.999))
     attrs = {
@@ -53,7 +57,7 @@ def test_updates_of_several_outputs_are_one_kernel():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-def test_strided_arrays_are_read_right():
+def test_strided_arrays_are_read_right() -> None:
     x = Tensor(normal(23, 6))
     turned = ops.transpose(x, (1, 0))
     for _ in range(3):
@@ -61,14 +65,14 @@ def test_strided_arrays_are_read_right():
     np.testing.assert_allclose(found, ops.softmax(Tensor(turned.asnumpy().copy())).asnumpy())
 
 
-def test_a_wrong_shape_is_the_ops_own_error_also_when_compiled():
+def test_a_wrong_shape_is_the_ops_own_error_also_when_compiled() -> None:
     x, w = Tensor(normal(3, 4)), Tensor(normal(5, 6))
     for _ in range(3):
         with pytest.raises(ShapeError, match="dense"):
             ops.dense(x, w, Tensor(normal(5)))
 
 
-def test_an_op_that_needs_numpy_is_left_to_it_for_good():
+def test_an_op_that_needs_numpy_is_left_to_it_for_good() -> None:
     arrays = (normal(2, 3), normal(2, 3))
     for _ in range(3):
         assert find_kernel(OPS["concat"], arrays, {"axis": 0}) is None
@@ -76,7 +80,7 @@ def test_an_op_that_needs_numpy_is_left_to_it_for_good():
 
 
 @pytest.mark.parametrize("shape", [(4,), (1,), (0, 4), (2, 0, 4), (1, 1)])
-def test_single_rows_and_empty_batches_are_the_same_in_every_call(shape):
+def test_single_rows_and_empty_batches_are_the_same_in_every_call(shape: Any) -> None:
     x, width = Tensor(normal(*shape)), shape[-1]
     w, g, b = Tensor(normal(8, width)), Tensor(normal(width)), Tensor(normal(8))
     calls = [lambda: ops.dense(x, w, b), lambda: ops.softmax(x)]
@@ -87,7 +91,9 @@ def test_single_rows_and_empty_batches_are_the_same_in_every_call(shape):
             np.testing.assert_allclose(other, first, rtol=1e-4, atol=1e-5)
 
 
-def test_the_debug_level_shows_the_stages(monkeypatch, capsys):
+def test_the_debug_level_shows_the_stages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     call = trace(ops.softmax, [Aval((2, 3), float32)])
     monkeypatch.setenv("CELLWIRE_DEBUG", "3")
     compile_graph(call.graph)

@@ -1,9 +1,13 @@
 """``jit``: the same answer as eager, guards on what was read, and reasons where it cannot be."""
 
+from __future__ import annotations
+
 import math
 import time
 import types
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import cellwire as cw
 import numpy as np
@@ -15,24 +19,24 @@ from cellwire.engine.compiler.jit import MAX_PATHS
 F32 = np.float32
 
 
-def tensor(*shape, seed=0):
+def tensor(*shape: int, seed: int = 0) -> cw.Tensor:
     return cw.Tensor(np.random.default_rng(seed).normal(size=shape).astype(F32))
 
 
-def close(a, b, rtol=1e-4, atol=1e-5):
+def close(a: Any, b: Any, rtol: float = 1e-4, atol: float = 1e-5) -> None:
     np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=rtol, atol=atol)
 
 
-def compiled(fn, **options):
+def compiled(fn: Callable[..., Any], **options: Any) -> Any:
     return cw.jit(fn, fullgraph=True, **options)
 
 
 # ---- forms -----------------------------------------------------------------------------------
 
 
-def test_functions_structures_and_keywords():
+def test_functions_structures_and_keywords() -> None:
     @cw.jit(fullgraph=True)
-    def fn(pair, *, scale=None, names=("a",)):
+    def fn(pair: Any, *, scale: Any = None, names: Any = ("a",)) -> Any:
         a, b = pair
         return {"sum": a + b, "rest": [a * scale, names[0]]}
 
@@ -43,18 +47,18 @@ def test_functions_structures_and_keywords():
     assert out["rest"][1] == "a"
 
 
-def test_cells_methods_bound_methods_and_classes():
+def test_cells_methods_bound_methods_and_classes() -> None:
     class Net(nn.Cell):
-        def __init__(self):
+        def __init__(self) -> None:
             super().__init__()
             self.dense = nn.Dense(4, 3)
 
-        def construct(self, x):
+        def construct(self, x: Any) -> Any:
             return ops.relu(self.dense(x))
 
     class Decorated(Net):
         @cw.jit(fullgraph=True)
-        def construct(self, x):
+        def construct(self, x: Any) -> Any:
             return ops.relu(self.dense(x))
 
     x = tensor(5, 4)
@@ -67,7 +71,7 @@ def test_cells_methods_bound_methods_and_classes():
     close(made(x), ops.relu(made.dense(x)))
 
 
-def test_every_option_of_mindspore_is_taken_and_others_are_refused():
+def test_every_option_of_mindspore_is_taken_and_others_are_refused() -> None:
     fn = cw.jit(capture_mode="trace", jit_level="O1", dynamic=0, backend="")(lambda x: x + 1)
     assert fn(tensor(2)).shape == (2,)
     with pytest.raises(TypeError, match="no option 'speed'"):
@@ -76,7 +80,7 @@ def test_every_option_of_mindspore_is_taken_and_others_are_refused():
         cw.jit(3)
 
 
-def test_an_input_signature_is_checked():
+def test_an_input_signature_is_checked() -> None:
     spec = cw.TensorSpec([None, 4])
     fn = cw.jit(lambda x: x * 2, input_signature=spec)
     assert fn(tensor(7, 4)).shape == (7, 4)
@@ -84,7 +88,7 @@ def test_an_input_signature_is_checked():
         fn(tensor(7, 5))
 
 
-def test_graph_mode_compiles_top_level_cells():
+def test_graph_mode_compiles_top_level_cells() -> None:
     net = nn.SequentialCell(nn.Dense(4, 8), nn.ReLU(), nn.Dense(8, 2))
     x = tensor(3, 4)
     eager = net(x)
@@ -95,7 +99,7 @@ def test_graph_mode_compiles_top_level_cells():
         cw.set_context(mode=cw.PYNATIVE_MODE)
 
 
-def test_jit_inside_jit_is_one_graph():
+def test_jit_inside_jit_is_one_graph() -> None:
     inner = cw.jit(ops.exp)
     outer = compiled(lambda x: inner(x) * 2)
     report = cw.jit.explain(outer)(tensor(3)).report
@@ -108,14 +112,14 @@ SCALE = 2.0
 SETTINGS = types.SimpleNamespace(alpha=0.5, table={"beta": 3.0})
 
 
-def test_a_changed_global_gives_a_new_result(monkeypatch):
+def test_a_changed_global_gives_a_new_result(monkeypatch: pytest.MonkeyPatch) -> None:
     fn = compiled(lambda x: x * SCALE)
     assert fn(cw.Tensor([1.0])).item() == 2
     monkeypatch.setitem(globals(), "SCALE", 5.0)
     assert fn(cw.Tensor([1.0])).item() == 5
 
 
-def test_a_changed_attribute_or_item_gives_a_new_result(monkeypatch):
+def test_a_changed_attribute_or_item_gives_a_new_result(monkeypatch: pytest.MonkeyPatch) -> None:
     fn = compiled(lambda x: x * SETTINGS.alpha + SETTINGS.table["beta"])
     assert fn(cw.Tensor([1.0])).item() == 3.5
     monkeypatch.setattr(SETTINGS, "alpha", 1.0)
@@ -124,14 +128,14 @@ def test_a_changed_attribute_or_item_gives_a_new_result(monkeypatch):
     assert fn(cw.Tensor([1.0])).item() == 1
 
 
-def test_a_changed_closure_gives_a_new_result():
+def test_a_changed_closure_gives_a_new_result() -> None:
     factor = 2.0
 
-    def change(value):
+    def change(value: float) -> None:
         nonlocal factor
         factor = value
 
-    def helper(x):
+    def helper(x: Any) -> Any:
         return x * factor
 
     fn = compiled(lambda x: helper(x) + 1)
@@ -140,21 +144,21 @@ def test_a_changed_closure_gives_a_new_result():
     assert fn(cw.Tensor([1.0])).item() == 11
 
 
-def test_attributes_of_cells_are_guarded_also_in_loops():
+def test_attributes_of_cells_are_guarded_also_in_loops() -> None:
     class Scale(nn.Cell):
-        def __init__(self, factor):
+        def __init__(self, factor: float) -> None:
             super().__init__()
             self.factor = factor
 
-        def construct(self, x):
+        def construct(self, x: Any) -> Any:
             return x * self.factor
 
     class Net(nn.Cell):
-        def __init__(self):
+        def __init__(self) -> None:
             super().__init__()
             self.parts = nn.CellList([Scale(2.0), Scale(3.0)])
 
-        def construct(self, x):
+        def construct(self, x: Any) -> Any:
             for part in self.parts:
                 x = part(x) + part.factor
             return x
@@ -169,7 +173,7 @@ def test_attributes_of_cells_are_guarded_also_in_loops():
     assert fn(one).item() == (1 + 1) * 5 + 5
 
 
-def test_training_mode_and_other_parameters_are_guarded():
+def test_training_mode_and_other_parameters_are_guarded() -> None:
     net = nn.Dropout(p=0.5)
     fn = compiled(net)
     x = cw.Tensor(np.ones((4, 8), F32))
@@ -180,7 +184,7 @@ def test_training_mode_and_other_parameters_are_guarded():
     close(fn(x), x)
 
 
-def test_dropout_draws_anew_at_every_call():
+def test_dropout_draws_anew_at_every_call() -> None:
     cw.set_seed(3)
     fn = compiled(nn.Dropout(p=0.5).set_train())
     x = cw.Tensor(np.ones((8, 32), F32))
@@ -190,7 +194,7 @@ def test_dropout_draws_anew_at_every_call():
     np.testing.assert_array_equal(fn(x).asnumpy(), first)
 
 
-def test_numbers_are_taken_by_value_until_a_second_float_comes():
+def test_numbers_are_taken_by_value_until_a_second_float_comes() -> None:
     fn = compiled(lambda x, rate: x * rate)
     x = cw.Tensor([2.0])
     assert [fn(x, rate).item() for rate in (0.5, 0.25, 4.0, 8.0)] == [1, 0.5, 8, 16]
@@ -199,13 +203,13 @@ def test_numbers_are_taken_by_value_until_a_second_float_comes():
     assert [power(x, n).item() for n in (1, 2, 3)] == [2, 4, 8]
 
 
-def test_an_identity_of_shapes_is_not_enough():
+def test_an_identity_of_shapes_is_not_enough() -> None:
     fn = compiled(lambda x: ops.sum(x) / x.shape[0])
     assert fn(cw.Tensor(np.ones(4, F32))).item() == 1
     assert fn(cw.Tensor(np.ones(6, F32))).item() == 1
 
 
-def test_a_captured_tensor_is_read_at_every_call():
+def test_a_captured_tensor_is_read_at_every_call() -> None:
     weight = cw.Parameter(cw.Tensor([1.0, 2.0]))
     fn = compiled(lambda x: x + weight)
     x = cw.Tensor([0.0, 0.0])
@@ -219,7 +223,7 @@ def test_a_captured_tensor_is_read_at_every_call():
 # ---- branches on values ----------------------------------------------------------------------
 
 
-def test_a_branch_on_a_value_goes_both_ways():
+def test_a_branch_on_a_value_goes_both_ways() -> None:
     fn = compiled(lambda x: x * 2 if ops.sum(x) > 0 else x - 1)
     up, down = cw.Tensor([1.0, 2.0]), cw.Tensor([-1.0, -2.0])
     for _ in range(2):
@@ -229,8 +233,8 @@ def test_a_branch_on_a_value_goes_both_ways():
     assert len(situation.paths) == 2
 
 
-def test_a_loop_whose_length_is_a_value():
-    def fn(x, n):
+def test_a_loop_whose_length_is_a_value() -> None:
+    def fn(x: Any, n: Any) -> Any:
         for _ in range(int(n)):
             x = x * 2
         while ops.sum(x) < 100:
@@ -242,10 +246,10 @@ def test_a_loop_whose_length_is_a_value():
         close(jitted(cw.Tensor([1.0]), cw.Tensor(n)), fn(cw.Tensor([1.0]), cw.Tensor(n)))
 
 
-def test_nothing_is_written_when_a_branch_goes_another_way():
+def test_nothing_is_written_when_a_branch_goes_another_way() -> None:
     total = cw.Parameter(cw.Tensor([0.0]))
 
-    def fn(x):
+    def fn(x: Any) -> Any:
         total.set_data(total + x)
         return total * 1 if ops.sum(x) > 0 else total * -1
 
@@ -255,7 +259,7 @@ def test_nothing_is_written_when_a_branch_goes_another_way():
     assert total.asnumpy().tolist() == [3]
 
 
-def test_too_many_paths_run_eagerly_and_say_so_once():
+def test_too_many_paths_run_eagerly_and_say_so_once() -> None:
     fn = cw.jit(lambda x: x * int(ops.sum(x)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -267,15 +271,15 @@ def test_too_many_paths_run_eagerly_and_say_so_once():
 # ---- reasons ---------------------------------------------------------------------------------
 
 
-def test_fullgraph_names_file_line_and_what_to_write_instead():
-    def fn(x):
+def test_fullgraph_names_file_line_and_what_to_write_instead() -> None:
+    def fn(x: Any) -> Any:
         return cw.Tensor(np.tanh(x.asnumpy()))
 
     with pytest.raises(JitError, match=r"test_jit\.py:\d+: .*NumPy array; use Cellwire ops"):
         cw.jit(fn, fullgraph=True)(tensor(3))
 
 
-def test_without_fullgraph_it_runs_eagerly_and_warns_once():
+def test_without_fullgraph_it_runs_eagerly_and_warns_once() -> None:
     fn = cw.jit(lambda x: cw.Tensor(x.asnumpy() * 2))
     x = cw.Tensor([3.0])
     with pytest.warns(JitWarning, match="runs eagerly"):
@@ -290,40 +294,40 @@ seen = []
 counts = {"n": 0}
 
 
-def test_effects_outside_the_graph_are_reasons():
-    def prints(x):
+def test_effects_outside_the_graph_are_reasons() -> None:
+    def prints(x: Any) -> Any:
         print(x)
         return x
 
-    def appends(x):
+    def appends(x: Any) -> Any:
         seen.append(1)
         return x
 
-    def reads_the_clock(x):
+    def reads_the_clock(x: Any) -> Any:
         return x * time.time()
 
-    def assigns(x):
+    def assigns(x: Any) -> Any:
         global SCALE
         SCALE = 3.0
         return x
 
     class Counting(nn.Cell):
-        def construct(self, x):
+        def construct(self, x: Any) -> Any:
             self.calls = 1
             return x
 
     class Increasing(nn.Cell):
         calls = 0
 
-        def construct(self, x):
+        def construct(self, x: Any) -> Any:
             self.calls += 1
             return x
 
-    def stores(x):
+    def stores(x: Any) -> Any:
         counts["last"] = x
         return x
 
-    def counts_up(x):
+    def counts_up(x: Any) -> Any:
         counts["n"] += 1
         return x
 
@@ -333,15 +337,15 @@ def test_effects_outside_the_graph_are_reasons():
             cw.jit(fn, fullgraph=True)(tensor(2))
 
 
-def test_errors_of_the_code_itself_come_through():
+def test_errors_of_the_code_itself_come_through() -> None:
     with pytest.raises(ValueError, match="matmul"):
         compiled(ops.matmul)(tensor(2, 3), tensor(2, 3))
     with pytest.raises(ZeroDivisionError):
         compiled(lambda x: x * (1 / (x.ndim - 1)))(tensor(2))
 
 
-def test_pure_python_inside_is_fine():
-    def fn(x):
+def test_pure_python_inside_is_fine() -> None:
+    def fn(x: Any) -> Any:
         parts, table = [], {}
         for i in range(3):
             parts.append(x * math.sqrt(i))
@@ -356,7 +360,7 @@ def test_pure_python_inside_is_fine():
 # ---- training --------------------------------------------------------------------------------
 
 
-def make_net(seed=0):
+def make_net(seed: int = 0) -> nn.SequentialCell:
     cw.set_seed(seed)
     rng = np.random.default_rng(seed)
     net = nn.SequentialCell(
@@ -367,13 +371,13 @@ def make_net(seed=0):
     return net
 
 
-def train(optimizer_of, jit, steps=20):
+def train(optimizer_of: Callable[..., Any], jit: bool, steps: int = 20) -> Any:
     net = make_net()
     loss_fn = nn.CrossEntropyLoss()
     optimizer = optimizer_of(net.trainable_params())
     derive = cw.value_and_grad(lambda x, y: loss_fn(net(x), y), None, weights=optimizer.parameters)
 
-    def step(x, y):
+    def step(x: Any, y: Any) -> Any:
         loss, grads = derive(x, y)
         optimizer(grads)
         return loss
@@ -397,7 +401,9 @@ def train(optimizer_of, jit, steps=20):
     ],
     ids=["sgd", "momentum", "adam"],
 )
-def test_a_compiled_training_step_equals_eager_over_twenty_steps(optimizer_of):
+def test_a_compiled_training_step_equals_eager_over_twenty_steps(
+    optimizer_of: Callable[..., Any],
+) -> None:
     eager, weights, _ = train(optimizer_of, jit=False)
     fast, fast_weights, run = train(optimizer_of, jit=True)
     np.testing.assert_allclose(fast, eager, rtol=2e-3, atol=1e-4)
@@ -411,14 +417,14 @@ def test_a_compiled_training_step_equals_eager_over_twenty_steps(optimizer_of):
     assert plan.in_place
 
 
-def test_a_compiled_piece_under_a_record_has_gradients():
+def test_a_compiled_piece_under_a_record_has_gradients() -> None:
     weight = cw.Parameter(tensor(4, 3, seed=2))
     piece = compiled(lambda x: ops.tanh(ops.matmul(x, weight)))
 
-    def loss(fn):
+    def loss(fn: Callable[..., Any]) -> Any:
         return lambda x: ops.sum(fn(x) * fn(x))
 
-    def plain(x):
+    def plain(x: Any) -> Any:
         return ops.tanh(ops.matmul(x, weight))
 
     x = tensor(5, 4)
@@ -429,8 +435,8 @@ def test_a_compiled_piece_under_a_record_has_gradients():
     close(found[1][1][0], wanted[1][1][0])
 
 
-def test_gradients_inside_jit_agree_also_of_second_order():
-    def fn(x):
+def test_gradients_inside_jit_agree_also_of_second_order() -> None:
+    def fn(x: Any) -> Any:
         return ops.sum(ops.exp(x) * x)
 
     twice = cw.grad(lambda x: ops.sum(cw.grad(fn)(x) * x))
@@ -438,7 +444,7 @@ def test_gradients_inside_jit_agree_also_of_second_order():
     close(compiled(twice)(x), twice(x))
 
 
-def test_batch_norm_statistics_are_written():
+def test_batch_norm_statistics_are_written() -> None:
     eager, fast = nn.BatchNorm2d(3).set_train(), nn.BatchNorm2d(3).set_train()
     run = compiled(fast)
     for seed in range(3):
@@ -448,11 +454,11 @@ def test_batch_norm_statistics_are_written():
     close(fast.moving_variance, eager.moving_variance)
 
 
-def test_writing_in_place_counts_versions_and_keeps_the_buffer():
+def test_writing_in_place_counts_versions_and_keeps_the_buffer() -> None:
     weight = cw.Parameter(cw.Tensor([1.0, 2.0]))
     buffer = weight.asnumpy()
 
-    def step(x):
+    def step(x: Any) -> Any:
         weight.set_data(weight - 0.5 * x)
         return ops.sum(weight)
 
@@ -464,10 +470,10 @@ def test_writing_in_place_counts_versions_and_keeps_the_buffer():
     assert buffer.tolist() == [-0.5, 0.5]
 
 
-def test_parameters_can_be_exchanged_and_results_keep_their_values():
+def test_parameters_can_be_exchanged_and_results_keep_their_values() -> None:
     a, b = cw.Parameter(cw.Tensor([1.0])), cw.Parameter(cw.Tensor([2.0]))
 
-    def swap(x):
+    def swap(x: Any) -> Any:
         old = a * 1.0
         first, second = a + 0.0 * x, b + 0.0 * x
         a.set_data(second)
@@ -479,7 +485,7 @@ def test_parameters_can_be_exchanged_and_results_keep_their_values():
     assert [r.item() for r in results] == [1, 2, 1]
     assert (a.item(), b.item()) == (2, 1)
 
-    def cross(x):
+    def cross(x: Any) -> Any:
         kept = a * 1.0
         a.set_data(b)
         b.set_data(kept)
@@ -490,12 +496,12 @@ def test_parameters_can_be_exchanged_and_results_keep_their_values():
     assert (a.item(), b.item()) == (1, 2)
 
 
-def test_the_learning_rate_can_be_changed_without_a_new_trace():
+def test_the_learning_rate_can_be_changed_without_a_new_trace() -> None:
     net = nn.Dense(3, 2)
     optimizer = nn.SGD(net.trainable_params(), 0.1)
     derive = cw.value_and_grad(lambda x: ops.sum(net(x)), None, weights=optimizer.parameters)
 
-    def step(x):
+    def step(x: Any) -> Any:
         loss, grads = derive(x)
         optimizer(grads)
         return loss
@@ -514,7 +520,7 @@ def test_the_learning_rate_can_be_changed_without_a_new_trace():
 # ---- hooks -----------------------------------------------------------------------------------
 
 
-def test_a_hook_added_later_is_seen():
+def test_a_hook_added_later_is_seen() -> None:
     net = nn.Dense(3, 2)
     fn = compiled(net)
     x = tensor(4, 3)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +43,9 @@ CASES = [
 ]
 
 
-def naive_conv2d(x, weight, stride, padding, dilation, groups):
+def naive_conv2d(
+    x: np.ndarray, weight: np.ndarray, stride: Any, padding: Any, dilation: Any, groups: int
+) -> np.ndarray:
     top, bottom, left, right = padding
     x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
     o, cg, kh, kw = weight.shape
@@ -56,7 +60,9 @@ def naive_conv2d(x, weight, stride, padding, dilation, groups):
 
 
 @pytest.mark.parametrize(("c", "o", "groups", "kernel", "stride", "padding", "dilation"), CASES)
-def test_conv2d_and_its_gradients(c, o, groups, kernel, stride, padding, dilation):
+def test_conv2d_and_its_gradients(
+    c: int, o: int, groups: int, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> None:
     rng = np.random.default_rng(1)
     x = rng.standard_normal((2, c, 6, 7))
     weight = rng.standard_normal((o, c // groups, *kernel))
@@ -77,7 +83,7 @@ def test_conv2d_and_its_gradients(c, o, groups, kernel, stride, padding, dilatio
     np.testing.assert_allclose((dw * u).sum(), along_w, rtol=1e-10)
 
 
-def test_conv2d_keeps_float32():
+def test_conv2d_keeps_float32() -> None:
     x, weight = np.ones((1, 1, 4, 4), np.float32), np.ones((1, 1, 3, 3), np.float32)
     dout = np.ones((1, 1, 2, 2), np.float32)
     assert conv2d(x, weight).dtype == np.float32
@@ -85,7 +91,7 @@ def test_conv2d_keeps_float32():
     assert conv2d_weight_grad(dout, x, (3, 3)).dtype == np.float32
 
 
-def test_a_kernel_that_does_not_fit_is_refused():
+def test_a_kernel_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="does not fit into an image of 2×2"):
         conv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 3, 3)))
     with pytest.raises(ValueError, match="3 channels"):
@@ -99,7 +105,9 @@ POOLS = [
 ]
 
 
-def naive_pool(x, kernel, stride, padding, function, fill):
+def naive_pool(
+    x: np.ndarray, kernel: Any, stride: Any, padding: Any, function: Callable[..., Any], fill: float
+) -> np.ndarray:
     top, bottom, left, right = padding
     x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=fill)
     oh, ow = ((x.shape[2 + a] - kernel[a]) // stride[a] + 1 for a in (0, 1))
@@ -113,7 +121,7 @@ def naive_pool(x, kernel, stride, padding, function, fill):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize(("kernel", "stride", "padding"), POOLS)
-def test_max_pool2d(kernel, stride, padding, dtype):
+def test_max_pool2d(kernel: Any, stride: Any, padding: Any, dtype: Any) -> None:
     x = np.random.default_rng(2).permutation(2 * 3 * 6 * 8).reshape(2, 3, 6, 8).astype(dtype)
     out, taps = max_pool2d(x, kernel, stride, padding)
     np.testing.assert_array_equal(out, naive_pool(x, kernel, stride, padding, np.max, x.min()))
@@ -130,7 +138,7 @@ def test_max_pool2d(kernel, stride, padding, dtype):
     np.testing.assert_allclose(result, dx.reshape(x.shape), atol=1e-12)
 
 
-def test_max_pool2d_passes_nan_on_and_never_takes_padding():
+def test_max_pool2d_passes_nan_on_and_never_takes_padding() -> None:
     x = np.full((1, 1, 2, 2), -np.inf, np.float32)
     x[0, 0, 1, 1] = np.nan
     out, taps = max_pool2d(x, (2, 2), (1, 1), (1, 0, 1, 0))
@@ -140,7 +148,7 @@ def test_max_pool2d_passes_nan_on_and_never_takes_padding():
 
 @pytest.mark.parametrize(("kernel", "stride", "padding"), POOLS)
 @pytest.mark.parametrize("count_padding", [True, False])
-def test_avg_pool2d(kernel, stride, padding, count_padding):
+def test_avg_pool2d(kernel: Any, stride: Any, padding: Any, count_padding: bool) -> None:
     x = np.random.default_rng(4).standard_normal((2, 3, 6, 8))
     out = avg_pool2d(x, kernel, stride, padding, count_padding)
     fill, mean = (0.0, np.mean) if count_padding else (np.nan, np.nanmean)
@@ -153,7 +161,7 @@ def test_avg_pool2d(kernel, stride, padding, count_padding):
     np.testing.assert_allclose((dx * v).sum(), along, rtol=1e-10)
 
 
-def test_half_floats_and_large_maxima_run_in_numpy():
+def test_half_floats_and_large_maxima_run_in_numpy() -> None:
     rng = np.random.default_rng(9)
     x, weight = rng.standard_normal((2, 3, 6, 7)), rng.standard_normal((4, 3, 3, 3))
     halves = [a.astype(np.float16) for a in (x, weight)]
@@ -177,7 +185,7 @@ def test_half_floats_and_large_maxima_run_in_numpy():
 # -- native kernels ----------------------------------------------------------------------------
 
 
-def run_native(kernel, *arrays, ints):
+def run_native(kernel: Any, *arrays: np.ndarray, ints: Any) -> None:
     """Run a convolution kernel over (image, weight, out, others...) and sizes."""
     workspace = np.full(kernel.workspace, np.nan, kernel.dtype)
     pointers = [a.ctypes.data for a in (*arrays[:3], workspace, *arrays[3:])]
@@ -195,7 +203,9 @@ def run_native(kernel, *arrays, ints):
     (3, 2, (1, 1), (2, 3), (0, 0, 0, 0), (1, 1)),
     (256, 300, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
 ])  # fmt: skip
-def test_native_convolution_is_the_same(c, o, kernel, stride, padding, dilation):
+def test_native_convolution_is_the_same(
+    c: int, o: int, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> None:
     rng = np.random.default_rng(7)
     window = Window(6, 7, kernel, stride, padding, dilation)
     x, weight = rng.standard_normal((3, c, 6, 7)), rng.standard_normal((o, c, *kernel))
@@ -212,7 +222,7 @@ def test_native_convolution_is_the_same(c, o, kernel, stride, padding, dilation)
         np.testing.assert_allclose(arrays[place], expected, atol=1e-10)
 
 
-def test_native_convolution_ends_with_bias_residual_and_relu():
+def test_native_convolution_ends_with_bias_residual_and_relu() -> None:
     rng = np.random.default_rng(8)
     x, residual = rng.standard_normal((4, 2, 6, 6)), rng.standard_normal((4, 3, 6, 6))
     weight, bias = rng.standard_normal((3, 2, 3, 3)), rng.standard_normal(3)
@@ -231,7 +241,7 @@ def test_native_convolution_ends_with_bias_residual_and_relu():
     np.testing.assert_allclose(result, np.maximum(expected, 0), atol=1e-12)
 
 
-def test_what_a_native_convolution_refuses():
+def test_what_a_native_convolution_refuses() -> None:
     window = Window(6, 6, (3, 3))
     with pytest.raises(LoopError, match="'backward' is not one of"):
         ConvKernel("conv", "backward", window, 1, 1, FLOAT64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,13 +40,21 @@ SHORT = Target(host().triple, host().cpu, host().features, 16, 16)
 TRANSPOSED = list(product([False, True], repeat=2))
 
 
-def operand(rng, shape, transposed, dtype):
+def operand(rng: np.random.Generator, shape: Any, transposed: bool, dtype: Any) -> Any:
     """A random matrix (or batch of them) and how it is stored."""
     x = rng.standard_normal(shape).astype(dtype)
     return x, np.ascontiguousarray(x.swapaxes(-1, -2)) if transposed else x
 
 
-def run(kernel, a, b, c, others=(), ints=(), target=None):
+def run(
+    kernel: Any,
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    others: Any = (),
+    ints: Any = (),
+    target: Target | None = None,
+) -> None:
     """Compile a product and run it."""
     pointers = [x.ctypes.data for x in (a, b, c, *others)]
     if isinstance(kernel, BlasGemm):
@@ -55,7 +64,7 @@ def run(kernel, a, b, c, others=(), ints=(), target=None):
     ctypes.CFUNCTYPE(None, *kinds)(library[kernel.name])(*pointers, *ints)
 
 
-def bias_relu(dtype, n):
+def bias_relu(dtype: Any, n: int) -> Function:
     """Add a value per column and one per row, a residual, and cut below zero."""
     c, bias, rows, residual = (Buffer(x, dtype) for x in ("c", "bias", "per_row", "residual"))
     at = affine(("first", n), ("i", n), "j")
@@ -83,7 +92,9 @@ SHAPES = [
 @pytest.mark.parametrize(("transpose_a", "transpose_b"), TRANSPOSED)
 @pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64])
 @pytest.mark.parametrize("target", [None, SHORT], ids=["host", "short"])
-def test_products_of_constant_sizes(kind, transpose_a, transpose_b, dtype, target):
+def test_products_of_constant_sizes(
+    kind: Any, transpose_a: bool, transpose_b: bool, dtype: Any, target: Target
+) -> None:
     rng = np.random.default_rng(1)
     for m, n, k in SHAPES:
         a, stored_a = operand(rng, (m, k), transpose_a, dtype)
@@ -99,7 +110,9 @@ def test_products_of_constant_sizes(kind, transpose_a, transpose_b, dtype, targe
 @pytest.mark.parametrize(("transpose_a", "transpose_b"), TRANSPOSED)
 @settings(max_examples=12, deadline=None)
 @given(m=st.integers(0, 40), n=st.integers(1, 70), k=st.integers(1, 300), batch=st.integers(1, 3))
-def test_products_of_runtime_sizes_with_an_epilogue(kind, transpose_a, transpose_b, m, n, k, batch):
+def test_products_of_runtime_sizes_with_an_epilogue(
+    kind: Any, transpose_a: bool, transpose_b: bool, m: int, n: int, k: int, batch: int
+) -> None:
     rng = np.random.default_rng(2)
     a, stored_a = operand(rng, (batch, m, k), transpose_a, FLOAT32)
     b, stored_b = operand(rng, (batch, k, n), transpose_b, FLOAT32)
@@ -118,7 +131,7 @@ def test_products_of_runtime_sizes_with_an_epilogue(kind, transpose_a, transpose
 
 
 @pytest.mark.parametrize("kind", [Gemm, BlasGemm])
-def test_an_epilogue_runs_panel_by_panel(kind):
+def test_an_epilogue_runs_panel_by_panel(kind: Any) -> None:
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((300, 20)), rng.standard_normal((20, 33))
     others = [rng.standard_normal(33), rng.standard_normal(300), rng.standard_normal((300, 33))]
@@ -133,7 +146,9 @@ def test_an_epilogue_runs_panel_by_panel(kind):
 @pytest.mark.parametrize("kind", [Gemm, BlasGemm])
 @pytest.mark.parametrize(("share_a", "share_b"), TRANSPOSED)
 @pytest.mark.parametrize("sum_batch", [False, True])
-def test_batches_share_an_operand_or_are_summed(kind, share_a, share_b, sum_batch):
+def test_batches_share_an_operand_or_are_summed(
+    kind: Any, share_a: bool, share_b: bool, sum_batch: bool
+) -> None:
     rng = np.random.default_rng(4)
     a = rng.standard_normal((1 if share_a else 5, 7, 270))
     b = rng.standard_normal((1 if share_b else 5, 270, 19))
@@ -148,7 +163,7 @@ def test_batches_share_an_operand_or_are_summed(kind, share_a, share_b, sum_batc
 
 
 @pytest.mark.parametrize("kind", [Gemm, BlasGemm])
-def test_an_empty_sum_is_zero(kind):
+def test_an_empty_sum_is_zero(kind: Any) -> None:
     c = np.full((4, 5), np.nan, np.float32)
     run(
         kind("g", Product(FLOAT32, 4, 5, "k")),
@@ -161,7 +176,7 @@ def test_an_empty_sum_is_zero(kind):
 
 
 @pytest.mark.parametrize("kind", [Gemm, BlasGemm])
-def test_nan_and_infinity_pass_through_the_rows_they_touch(kind):
+def test_nan_and_infinity_pass_through_the_rows_they_touch(kind: Any) -> None:
     a, b = np.ones((3, 4), np.float32), np.ones((4, 20), np.float32)
     a[1, 2], b[0, 19] = np.nan, np.inf
     c = np.empty((3, 20), np.float32)
@@ -169,12 +184,12 @@ def test_nan_and_infinity_pass_through_the_rows_they_touch(kind):
     np.testing.assert_array_equal(c, a @ b)
 
 
-def test_the_choice_follows_the_size_of_b():
+def test_the_choice_follows_the_size_of_b() -> None:
     assert isinstance(choose_gemm("g", Product(FLOAT32, "m", 64, 64)), Gemm)
     assert isinstance(choose_gemm("g", Product(FLOAT32, "m", 1024, 1024)), BlasGemm)
 
 
-def test_what_a_product_refuses():
+def test_what_a_product_refuses() -> None:
     with pytest.raises(LoopError, match="computes in float32 or float64, got int32"):
         Product(INT32, 1, 1, 1)
     plain = Function("plain", (Buffer("c", FLOAT32),), ("n",), ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ X_I = load(X, affine("i"))
 SHORT = Target(host().triple, host().cpu, host().features, 16, 16)
 
 
-def run(function, arrays, ints=(), target=None):
+def run(function: Function, arrays: Any, ints: Any = (), target: Target | None = None) -> None:
     """Compile a function and run it on arrays and numbers."""
     library = compile_module([function], target)
     kinds = [ctypes.c_void_p] * len(arrays) + [ctypes.c_int64] * len(ints)
@@ -51,7 +52,9 @@ def run(function, arrays, ints=(), target=None):
     native(*[a.ctypes.data for a in arrays], *ints)
 
 
-def over_i(*body, ints=("n",), buffers=(X, Y), scratch=(), accumulators=()):
+def over_i(
+    *body: Any, ints: Any = ("n",), buffers: Any = (X, Y), scratch: Any = (), accumulators: Any = ()
+) -> Function:
     loop = Loop("i", "n", body, True, accumulators)
     return Function("f", buffers, ints, (loop,), scratch)
 
@@ -103,13 +106,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED, ids=lambda text: text.replace(" ", "-"))
-def test_verifier_refuses(reason):
+def test_verifier_refuses(reason: str) -> None:
     with pytest.raises(LoopError, match="kernel f: ") as caught:
         verify(REFUSED[reason])
     assert reason in str(caught.value)
 
 
-def test_half_floats_are_only_stored_and_cast():
+def test_half_floats_are_only_stored_and_cast() -> None:
     half = Buffer("h", FLOAT16)
     with pytest.raises(LoopError, match="add is defined for float and int"):
         load(half, affine("i")) + 1.0
@@ -118,7 +121,7 @@ def test_half_floats_are_only_stored_and_cast():
     )
 
 
-def test_expressions_check_themselves_when_they_are_built():
+def test_expressions_check_themselves_when_they_are_built() -> None:
     with pytest.raises(LoopError, match="not a scalar op"):
         call("frobnicate", X_I)
     with pytest.raises(LoopError, match="select takes a bool"):
@@ -129,7 +132,7 @@ def test_expressions_check_themselves_when_they_are_built():
         ExprBuilder().frobnicate(X_I)
 
 
-def test_the_builder_speaks_every_op():
+def test_the_builder_speaks_every_op() -> None:
     b = ExprBuilder()
     assert b.maximum(X_I, 0).op == "maximum"
     assert b.and_(b.lt(X_I, 1), b.not_(b.isnan(X_I))).dtype == BOOL
@@ -139,12 +142,12 @@ def test_the_builder_speaks_every_op():
 # -- text --------------------------------------------------------------------------------------
 
 
-def softmax(width, dtype=FLOAT32):
+def softmax(width: int, dtype: Any = FLOAT32) -> Function:
     source, target = Buffer("src", dtype), Buffer("dst", dtype, noalias=True)
     row = Scratch("row", dtype, width)
     x, top, e, total = (Var(name, dtype) for name in ("x", "top", "e", "total"))
 
-    def at(name):
+    def at(name: str) -> Any:
         return affine(("i", width), name)
 
     body = (
@@ -171,7 +174,7 @@ def softmax(width, dtype=FLOAT32):
     return Function("softmax", (source, target), ("n",), (Loop("i", "n", body),), (row,))
 
 
-def test_a_function_reads_as_text():
+def test_a_function_reads_as_text() -> None:
     assert str(softmax(64)) == (
         "softmax(src: float32, dst: float32 noalias, n: int):\n"
         "  scratch row: float32[64]\n"
@@ -189,7 +192,7 @@ def test_a_function_reads_as_text():
     )
 
 
-def test_shared_parts_are_named_once_and_constants_are_exact():
+def test_shared_parts_are_named_once_and_constants_are_exact() -> None:
     square = X_I * X_I
     for _ in range(60):  # 2^60 nodes if it were a tree
         square = square + square
@@ -199,13 +202,13 @@ def test_shared_parts_are_named_once_and_constants_are_exact():
     assert "0x1.99999a0000000p-4:float32" in text
 
 
-def test_the_fingerprint_leaves_out_the_name():
+def test_the_fingerprint_leaves_out_the_name() -> None:
     one, two = softmax(8), softmax(8)
     renamed = Function("other", two.buffers, two.ints, two.body, two.scratch)
     assert one.fingerprint == renamed.fingerprint != softmax(9).fingerprint
 
 
-def test_a_function_prints_as_llvm():
+def test_a_function_prints_as_llvm() -> None:
     target = Target("x86_64-unknown-linux-gnu", "skylake-avx512", "", 64, 32)
     scale = Store("y", affine("i"), X_I * 2.0 + 1.0)
     function = Function("scale", (X, Y), (), (Loop("i", 12, (scale,), True),))
@@ -233,7 +236,7 @@ def test_a_function_prints_as_llvm():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("target", [None, SHORT], ids=["host", "short"])
-def test_tails_of_every_length(dtype, target):
+def test_tails_of_every_length(dtype: Any, target: Target | None) -> None:
     kind = np.dtype(dtype)
     x, y = Buffer("x", kind), Buffer("y", kind)
     value = load(x, affine("i")) * 3.0
@@ -248,7 +251,7 @@ def test_tails_of_every_length(dtype, target):
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 10, 16, 31, 64, 65, 100])
 @pytest.mark.parametrize("target", [None, SHORT], ids=["host", "short"])
-def test_softmax_is_one_kernel(width, target):
+def test_softmax_is_one_kernel(width: int, target: Target | None) -> None:
     data = np.random.default_rng(width).normal(size=(5, width)).astype(np.float32) * 20
     out = np.empty_like(data)
     run(softmax(width), [data, out], [5], target)
@@ -256,7 +259,7 @@ def test_softmax_is_one_kernel(width, target):
     np.testing.assert_allclose(out, exact / exact.sum(1, keepdims=True), rtol=3e-6, atol=1e-44)
 
 
-def test_softmax_of_nan_and_infinity():
+def test_softmax_of_nan_and_infinity() -> None:
     data = np.array([[1, np.nan, 2], [-np.inf, 0, 0], [np.inf, 0, 1]], np.float32)
     out = np.empty_like(data)
     run(softmax(3), [data, out], [3])
@@ -270,7 +273,7 @@ REDUCERS = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.uint8])
 @pytest.mark.parametrize("count", [1, 5, 16, 33, 200])
-def test_several_reductions_of_one_loop(dtype, count):
+def test_several_reductions_of_one_loop(dtype: Any, count: int) -> None:
     kind = np.dtype(dtype)
     x, y = Buffer("x", kind), Buffer("y", kind)
     accumulators = tuple(Accumulator(name, name, kind) for name in REDUCERS)
@@ -289,7 +292,7 @@ def test_several_reductions_of_one_loop(dtype, count):
         np.testing.assert_allclose(out, np.array(expected, dtype), rtol=1e-6)
 
 
-def test_max_and_min_pass_nan_on_wherever_it_is():
+def test_max_and_min_pass_nan_on_wherever_it_is() -> None:
     accumulators = (Accumulator("top", "max", FLOAT32), Accumulator("low", "min", FLOAT32))
     loop = Loop("i", "n", (Reduce("top", X_I), Reduce("low", X_I)), True, accumulators)
     stores = (
@@ -304,7 +307,7 @@ def test_max_and_min_pass_nan_on_wherever_it_is():
         assert np.isnan(out).all(), place
 
 
-def test_any_and_all_of_bools():
+def test_any_and_all_of_bools() -> None:
     flags, out = Buffer("x", BOOL), Buffer("y", BOOL)
     accumulators = (Accumulator("any", "max", BOOL), Accumulator("all", "min", BOOL))
     value = load(flags, affine("i"))
@@ -320,7 +323,7 @@ def test_any_and_all_of_bools():
         assert list(result) == [data.any(), data.all()]
 
 
-def column_sums(dtype):
+def column_sums(dtype: Any) -> Function:
     x, y = Buffer("x", dtype), Buffer("y", dtype)
     inner = Loop(
         "i",
@@ -335,25 +338,25 @@ def column_sums(dtype):
 @pytest.mark.parametrize("shape", [(1, 1), (7, 10), (33, 64), (5, 200), (0, 3)])
 @pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64])
 @pytest.mark.parametrize("target", [None, SHORT], ids=["host", "short"])
-def test_sums_down_the_columns(shape, dtype, target):
+def test_sums_down_the_columns(shape: Any, dtype: Any, target: Target | None) -> None:
     data = np.random.default_rng(1).normal(size=shape).astype(dtype)
     out = np.full(shape[1], np.nan, dtype)
     run(column_sums(dtype), [data, out], shape, target)
     np.testing.assert_allclose(out, data.sum(0), rtol=1e-4, atol=1e-5)
 
 
-def layer_norm_grad(width):
+def layer_norm_grad(width: int) -> Function:
     """dx of a layer norm without scale: (dy - mean(dy) - h * mean(dy * h)) * r."""
     x, dy, dx = (Buffer(name, FLOAT32) for name in ("x", "dy", "dx"))
     hats = Scratch("hats", FLOAT32, width)
 
-    def at(name):
+    def at(name: str) -> Any:
         return affine(("i", width), name)
 
-    def var(name):
+    def var(name: str) -> Var:
         return Var(name, FLOAT32)
 
-    def sums(*names):
+    def sums(*names: str) -> Any:
         return tuple(Accumulator(name, "sum", FLOAT32) for name in names)
 
     n = float(width)
@@ -382,7 +385,7 @@ def layer_norm_grad(width):
     return Function("grad", (x, dy, dx), ("n",), (Loop("i", "n", body),), (hats,))
 
 
-def test_the_backward_of_layer_norm_is_one_kernel():
+def test_the_backward_of_layer_norm_is_one_kernel() -> None:
     x, dy = np.random.default_rng(3).normal(size=(2, 6, 50)).astype(np.float32)
     dx = np.empty_like(x)
     run(layer_norm_grad(50), [x, dy, dx], [6])
@@ -393,7 +396,7 @@ def test_the_backward_of_layer_norm_is_one_kernel():
     np.testing.assert_allclose(dx, expected, atol=2e-6)
 
 
-def test_strided_and_gathered_loads_and_strided_stores():
+def test_strided_and_gathered_loads_and_strided_stores() -> None:
     labels = Buffer("labels", INT64)
     body = (
         Let("label", load(labels, affine("i"))),
@@ -419,7 +422,7 @@ def test_strided_and_gathered_loads_and_strided_stores():
 
 @pytest.mark.parametrize("stride", [2, 3, 4, 5, -1])
 @pytest.mark.parametrize("dtype", [FLOAT16, FLOAT32, FLOAT64, INT64, BOOL])
-def test_every_stride_touches_only_its_elements(stride, dtype):
+def test_every_stride_touches_only_its_elements(stride: int, dtype: Any) -> None:
     x, y = Buffer("x", dtype), Buffer("y", dtype)
     for n, target in product((1, 3, 16, 37), (None, SHORT)):
         start = 0 if stride > 0 else n - 1
@@ -438,7 +441,7 @@ def test_every_stride_touches_only_its_elements(stride, dtype):
             np.testing.assert_array_equal(out, expected)
 
 
-def test_half_floats_and_bools_in_memory():
+def test_half_floats_and_bools_in_memory() -> None:
     half, flags = Buffer("x", FLOAT16), Buffer("y", BOOL)
     value = cast(load(half, affine("i")), FLOAT32) * 2.0
     kept = Var("v", FLOAT32)
@@ -455,7 +458,7 @@ def test_half_floats_and_bools_in_memory():
         np.testing.assert_array_equal(flag, out > 1)
 
 
-def test_a_scatter_add_runs_in_a_plain_loop():
+def test_a_scatter_add_runs_in_a_plain_loop() -> None:
     labels = Buffer("labels", INT64)
     add = Store("y", affine("label"), load(Y, affine("label")) + X_I)
     loop = Loop("i", "n", (Let("label", load(labels, affine("i"))), add))

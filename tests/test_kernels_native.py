@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,31 +24,31 @@ X, Y = Buffer("x", FLOAT32), Buffer("y", FLOAT32)
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path))
     return tmp_path
 
 
-def scale(factor, name="scale"):
+def scale(factor: float, name: str = "scale") -> Function:
     """y = x * factor over n elements."""
     body = (Store("y", affine("i"), load(X, affine("i")) * factor),)
     return Function(name, (X, Y), ("n",), (Loop("i", "n", body, True),))
 
 
-def chain(*names):
+def chain(*names: str) -> Program:
     """A program: array 0 through the kernels in turn, by fixed buffer 0, into array 1."""
     slots = [Slot("array", 0), *[Slot("fixed", 0)] * (len(names) - 1), Slot("array", 1)]
     steps = [Step(n, (slots[k], slots[k + 1]), ("n",)) for k, n in enumerate(names)]
     return Program("main", 2, 1, ("n",), tuple(steps))
 
 
-def single(name, count):
+def single(name: str, count: int) -> Program:
     """A program of one step over a constant number of elements."""
     step = Step(name, (Slot("array", 0), Slot("array", 1)), (count,))
     return Program("main", 2, 0, (), (step,))
 
 
-def run_scale(factor):
+def run_scale(factor: float) -> tuple[Any, np.ndarray]:
     entry = build_entry(single("scale", 3), [scale(factor)])
     x, y = np.ones(3, np.float32), np.zeros(3, np.float32)
     entry.bind()(x, y)
@@ -57,10 +58,10 @@ def run_scale(factor):
 # -- the cache ---------------------------------------------------------------------------------
 
 
-def test_a_second_load_compiles_nothing(monkeypatch):
+def test_a_second_load_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compile_module([scale(2.0)]).compiled
 
-    def refuse(*_):
+    def refuse(*_: Any) -> None:
         raise AssertionError("compiled again")
 
     monkeypatch.setattr(native, "_compile", refuse)
@@ -71,7 +72,7 @@ def test_a_second_load_compiles_nothing(monkeypatch):
         compile_module([scale(3.0)])
 
 
-def test_one_object_serves_one_text(cache):
+def test_one_object_serves_one_text(cache: Path) -> None:
     compile_module([scale(2.0)])
     compile_module([scale(2.0), scale(2.0, "other")])
     assert len(list(cache.rglob("*.o"))) == 2
@@ -79,7 +80,7 @@ def test_one_object_serves_one_text(cache):
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
-def test_a_damaged_file_is_compiled_and_written_again(cache, damage):
+def test_a_damaged_file_is_compiled_and_written_again(cache: Path, damage: bytes | None) -> None:
     run_scale(2.0)
     (file,) = cache.rglob("*.o")
     content = file.read_bytes()
@@ -91,7 +92,9 @@ def test_a_damaged_file_is_compiled_and_written_again(cache, damage):
     assert not run_scale(2.0)[0].compiled
 
 
-def test_a_folder_that_cannot_be_written_is_reported_once(cache, monkeypatch):
+def test_a_folder_that_cannot_be_written_is_reported_once(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = cache / "file"
     blocked.write_text("")
     monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(blocked))
@@ -103,7 +106,7 @@ def test_a_folder_that_cannot_be_written_is_reported_once(cache, monkeypatch):
         compile_module([scale(5.0)])
 
 
-def test_the_key_covers_text_and_machine():
+def test_the_key_covers_text_and_machine() -> None:
     here = host()
     keys = {object_cache.object_key(texts, target) for texts, target in [
         (["a", "b"], here), (["ab", ""], here), (["a"], here),
@@ -124,7 +127,7 @@ for factor in range(6):
 """
 
 
-def test_processes_share_a_cache(cache):
+def test_processes_share_a_cache(cache: Path) -> None:
     env = {**os.environ, "CELLWIRE_CACHE_DIR": str(cache)}
     workers = [subprocess.Popen([sys.executable, "-c", WORKER], env=env) for _ in range(3)]
     assert [worker.wait(60) for worker in workers] == [0, 0, 0]
@@ -133,15 +136,15 @@ def test_processes_share_a_cache(cache):
     assert all(object_cache.load_object(f.parent.name + f.stem) for f in files)
 
 
-def test_names_in_a_module_differ():
+def test_names_in_a_module_differ() -> None:
     with pytest.raises(ValueError, match="different names"):
         compile_module([scale(1.0), scale(2.0)])
 
 
-def test_threads_may_compile_at_once():
+def test_threads_may_compile_at_once() -> None:
     results: list[bool] = []
 
-    def work(k):
+    def work(k: int) -> None:
         results.append(bool((run_scale(float(k))[1] == k).all()))  # fmt: skip
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
@@ -155,7 +158,7 @@ def test_threads_may_compile_at_once():
 # -- programs ----------------------------------------------------------------------------------
 
 
-def test_a_program_runs_its_steps_in_order():
+def test_a_program_runs_its_steps_in_order() -> None:
     entry = build_entry(chain("twice", "thrice"), [scale(2.0, "twice"), scale(3.0, "thrice")])
     between = np.zeros(50, np.float32)
     bound = entry.bind([between], {"n": 40})
@@ -169,7 +172,7 @@ def test_a_program_runs_its_steps_in_order():
     np.testing.assert_array_equal(x[:4], [0, 36, 72, 3])
 
 
-def test_offsets_into_one_arena():
+def test_offsets_into_one_arena() -> None:
     first = Step("twice", (Slot("array", 0), Slot("fixed", 0, 64)), (16,))
     second = Step("twice", (Slot("fixed", 0, 64), Slot("array", 1, 4)), ("n",))
     entry = build_entry(Program("main", 2, 1, ("n",), (first, second)), [scale(2.0, "twice")])
@@ -180,7 +183,7 @@ def test_offsets_into_one_arena():
     np.testing.assert_array_equal(arena, [0] * 16 + [2] * 16)
 
 
-def test_a_bound_program_keeps_its_code_and_buffers_alive():
+def test_a_bound_program_keeps_its_code_and_buffers_alive() -> None:
     bound = build_entry(chain("a", "b"), [scale(2.0, "a"), scale(2.0, "b")]).bind(
         [np.zeros(8, np.float32)], {"n": 8}
     )
@@ -190,7 +193,7 @@ def test_a_bound_program_keeps_its_code_and_buffers_alive():
     np.testing.assert_array_equal(y, 4)
 
 
-def test_addresses_are_bound_like_buffers():
+def test_addresses_are_bound_like_buffers() -> None:
     kernel = BlasGemm("product", Product(FLOAT32, 2, 2, 2))
     slots = tuple(Slot("array", k) for k in range(3))
     program = Program("main", 3, 1, (), (Step("product", (*slots, Slot("fixed", 0))),))
@@ -201,11 +204,11 @@ def test_addresses_are_bound_like_buffers():
     np.testing.assert_array_equal(c, a @ b)
 
 
-def test_calls_from_several_threads_do_not_mix():
+def test_calls_from_several_threads_do_not_mix() -> None:
     bound = build_entry(single("f", 1000), [scale(2.0, "f")]).bind()
     wrong: list[int] = []
 
-    def work(k):
+    def work(k: int) -> None:
         x, y = np.full(1000, k, np.float32), np.zeros(1000, np.float32)
         for _ in range(300):
             y[:] = 0
@@ -221,7 +224,7 @@ def test_calls_from_several_threads_do_not_mix():
     assert not wrong
 
 
-def test_a_single_kernel_is_called_with_arrays_and_sizes():
+def test_a_single_kernel_is_called_with_arrays_and_sizes() -> None:
     call = SingleKernel(scale(2.0), 2, ("n",))
     x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
     for n in (2, 5, 2):
@@ -230,7 +233,7 @@ def test_a_single_kernel_is_called_with_arrays_and_sizes():
         np.testing.assert_array_equal(y, [*(2 * x[:n]), *[0] * (6 - n)])
 
 
-def test_mistakes_are_named():
+def test_mistakes_are_named() -> None:
     with pytest.raises(ValueError, match="main calls missing, which is not among"):
         build_entry(chain("missing"), [scale(1.0)])
     entry = build_entry(chain("scale"), [scale(1.0)])
@@ -240,7 +243,7 @@ def test_mistakes_are_named():
         entry.bind([np.zeros(1)], {"m": 1})
 
 
-def test_a_program_reads_as_text():
+def test_a_program_reads_as_text() -> None:
     assert chain("a", "b").text == (
         "program main(2 arrays, 1 fixed, ('n',))\n"
         "  a(array0+0, fixed0+0, n)\n"
@@ -248,7 +251,7 @@ def test_a_program_reads_as_text():
     )
 
 
-def test_every_printer_is_part_of_the_key():
+def test_every_printer_is_part_of_the_key() -> None:
     folder = Path(object_cache.__file__).parent
     printing = {p.name for p in folder.glob("*.py") if "import Emitter" in p.read_text()}
     assert printing <= {*object_cache.PRINTERS}

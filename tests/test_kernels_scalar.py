@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ INTS = [np.uint8, np.int8, np.int16, np.int32, np.int64, np.uint32, np.uint64]
 RNG = np.random.default_rng(20)
 
 
-def apply(op, *arrays, target=None):
+def apply(op: str, *arrays: np.ndarray, target: Target | None = None) -> np.ndarray:
     """Run one op over arrays of one length, by a scalar loop first and then by a vector loop."""
     results = []
     for vector in (False, True):
@@ -49,20 +50,20 @@ def apply(op, *arrays, target=None):
     return results[1]
 
 
-def special_values(dtype):
+def special_values(dtype: Any) -> np.ndarray:
     limits = np.finfo(dtype)
     ends = [0.0, limits.smallest_subnormal, limits.tiny, 0.5, 1, 1.5, 2, 2.5, 3, 87.0, limits.max]
     return np.array([sign * x for x in (*ends, np.inf) for sign in (1, -1)] + [np.nan], dtype)
 
 
-def pairs(dtype):
+def pairs(dtype: Any) -> tuple[np.ndarray, np.ndarray]:
     """Every ordered pair of special values and some ordinary ones."""
     values = np.concatenate([special_values(dtype), RNG.normal(size=9).astype(dtype) * 3])
     x, y = np.meshgrid(values, values)
     return x.ravel(), y.ravel()
 
 
-def sigmoid(x):
+def sigmoid(x: np.ndarray) -> np.ndarray:
     e = np.exp(-np.abs(x))
     return np.where(x < 0, e, 1) / (1 + e)
 
@@ -89,11 +90,11 @@ INTEGER = {
 }  # fmt: skip
 
 
-def test_every_op_is_tested_here():
+def test_every_op_is_tested_here() -> None:
     assert set(OPS) == {*UNARY, *BINARY, *INTEGER, "fma", "not"}
 
 
-def assert_same(got, expected, ulps, signs=True):
+def assert_same(got: np.ndarray, expected: np.ndarray, ulps: Any, signs: bool = True) -> None:
     """Compare in units in the last place; NaN, infinities and signs of zeros must be equal."""
     assert got.dtype == expected.dtype
     np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
@@ -110,7 +111,7 @@ def assert_same(got, expected, ulps, signs=True):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("op", UNARY)
 @pytest.mark.parametrize("target", [None, SHORT], ids=["host", "short"])
-def test_float_functions_at_special_values(op, dtype, target):
+def test_float_functions_at_special_values(op: str, dtype: Any, target: Target | None) -> None:
     x = special_values(dtype)
     got = apply(lambda v: call(op, v), x, target=target)
     with np.errstate(all="ignore"):
@@ -123,7 +124,7 @@ def test_float_functions_at_special_values(op, dtype, target):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("op", BINARY)
-def test_float_pairs_at_special_values(op, dtype):
+def test_float_pairs_at_special_values(op: str, dtype: Any) -> None:
     x, y = pairs(dtype)
     got = apply(lambda a, b: call(op, a, b), x, y)
     with np.errstate(all="ignore"):
@@ -136,7 +137,7 @@ def test_float_pairs_at_special_values(op, dtype):
 
 @pytest.mark.parametrize("dtype", INTS)
 @pytest.mark.parametrize("op", INTEGER)
-def test_integer_pairs(op, dtype):
+def test_integer_pairs(op: str, dtype: Any) -> None:
     limits = np.iinfo(dtype)
     values = np.unique(
         np.array([limits.min, limits.min + 1, 0, 1, 2, 3, 7, 8, 63, 100, limits.max], dtype)
@@ -153,7 +154,7 @@ def test_integer_pairs(op, dtype):
 
 
 @pytest.mark.parametrize("dtype", INTS)
-def test_integer_functions(dtype):
+def test_integer_functions(dtype: Any) -> None:
     x = np.array([0, 1, 5, np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
     with np.errstate(all="ignore"):
         expected = {"neg": -x, "abs": np.abs(x), "sign": np.sign(x), "square": x * x, "not": ~x}
@@ -161,7 +162,7 @@ def test_integer_functions(dtype):
         np.testing.assert_array_equal(apply(lambda v, op=op: call(op, v), x), result, err_msg=op)
 
 
-def test_bool_ops():
+def test_bool_ops() -> None:
     x, y = np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
     for op, function in (("and", np.logical_and), ("or", np.logical_or), ("xor", np.logical_xor)):
         np.testing.assert_array_equal(
@@ -172,7 +173,7 @@ def test_bool_ops():
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_fma_rounds_once(dtype):
+def test_fma_rounds_once(dtype: Any) -> None:
     x = (1 + RNG.random(64)).astype(dtype)
     z = -(x * x)
     got = apply(lambda a, b, c: call("fma", a, b, c), x, x, z)
@@ -182,7 +183,7 @@ def test_fma_rounds_once(dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_select_takes_whole_values(dtype):
+def test_select_takes_whole_values(dtype: Any) -> None:
     x, y = pairs(dtype)
     got = apply(lambda a, b: select(a < b, a, b), x, y)
     assert_same(got, np.where(x < y, x, y), 0)
@@ -193,12 +194,12 @@ CASTS = [np.float16, *FLOATS, np.uint8, np.int32, np.int64, np.bool_]
 
 @pytest.mark.parametrize("target", CASTS)
 @pytest.mark.parametrize("source", CASTS)
-def test_casts(source, target):
+def test_casts(source: Any, target: Target | None) -> None:
     x = np.array([0, 1, 2, 3.7, 100.5, 17, 200], source)
     np.testing.assert_array_equal(apply(lambda v: cast(v, target), x), x.astype(target))
 
 
-def test_casts_keep_infinity_nan_and_wrap():
+def test_casts_keep_infinity_nan_and_wrap() -> None:
     x = np.array([np.inf, -np.inf, np.nan, 1e10, -0.0, 65504, 65520, 1e-8], np.float32)
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(apply(lambda v: cast(v, np.float16), x), x.astype(np.float16))
@@ -207,7 +208,7 @@ def test_casts_keep_infinity_nan_and_wrap():
     np.testing.assert_array_equal(apply(lambda v: cast(v, np.int8), wide), wide.astype(np.int8))
 
 
-def test_the_loop_variable_is_a_value():
+def test_the_loop_variable_is_a_value() -> None:
     x = np.zeros(70)
     np.testing.assert_array_equal(apply(lambda v: cast(Var("i"), np.float64) + v, x), np.arange(70))
 
@@ -222,7 +223,7 @@ RANGES = {
 
 
 @pytest.mark.parametrize("op", RANGES)
-def test_float32_errors_are_within_their_bound(op):
+def test_float32_errors_are_within_their_bound(op: str) -> None:
     low, high = RANGES[op]
     uniform = [RNG.uniform(a, b, 200_000) for a, b in ((low, high), (max(low, -2), min(high, 2)))]
     bits = RNG.integers(0, 2**32, 200_000, np.uint32)
@@ -237,7 +238,7 @@ def test_float32_errors_are_within_their_bound(op):
     assert error.max() <= MAX_ULP[op][0]
 
 
-def longdouble_reference(op, x):
+def longdouble_reference(op: str, x: np.ndarray) -> np.ndarray:
     """The function in 64-bit mantissas, or for erf a series there."""
     wide = x.astype(np.longdouble)
     if op != "erf":
@@ -259,7 +260,7 @@ def longdouble_reference(op, x):
     np.finfo(np.longdouble).nmant < 63, reason="long double is no wider than double"
 )
 @pytest.mark.parametrize("op", RANGES)
-def test_float64_errors_are_within_their_bound(op):
+def test_float64_errors_are_within_their_bound(op: str) -> None:
     low, high = {"exp": (-745, 710), "expm1": (-50, 710), "tanh": (-25, 25), "sigmoid": (-740, 50),
                  "sin": (-1e3, 1e3), "cos": (-1e3, 1e3)}.get(op, RANGES[op])  # fmt: skip
     x = np.concatenate(
@@ -276,7 +277,7 @@ def test_float64_errors_are_within_their_bound(op):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_sine_and_cosine_of_huge_angles(dtype):
+def test_sine_and_cosine_of_huge_angles(dtype: Any) -> None:
     x = np.concatenate([10.0 ** RNG.uniform(4, 37, 50), RNG.uniform(-3, 3, 50)]).astype(dtype)
     for op in ("sin", "cos"):
         expected = UNARY[op](x.astype(np.float64)).astype(dtype)
@@ -284,7 +285,7 @@ def test_sine_and_cosine_of_huge_angles(dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_powers_within_their_bound(dtype):
+def test_powers_within_their_bound(dtype: Any) -> None:
     x = RNG.uniform(0, 20, 50_000).astype(dtype)
     y = RNG.uniform(-30, 30, 50_000).astype(dtype)
     got = apply(lambda a, b: call("pow", a, b), x, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import cellwire as cw
 import numpy as np
@@ -138,7 +139,7 @@ def test_a_compiled_step_is_the_eager_one() -> None:
             lambda x, y, n=net, f=loss: f(n(x), y), None, optimizer.parameters
         )
 
-        def step(x: cw.Tensor, y: cw.Tensor, d=derived, o=optimizer) -> cw.Tensor:
+        def step(x: cw.Tensor, y: cw.Tensor, d: Any = derived, o: Any = optimizer) -> cw.Tensor:
             value, grads = d(x, y)
             o(grads)
             return value
