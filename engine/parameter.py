@@ -11,6 +11,9 @@ from .ops.registry import active_trace, note_write, records
 from .shape import Aval
 from .tensor import Initializer, LazyTensor, Tensor, to_array
 
+switches = [0]
+"""How often ``requires_grad`` of any Parameter was changed: compiled calls look at it."""
+
 
 class Parameter(LazyTensor):
     """A trainable tensor.
@@ -25,13 +28,13 @@ class Parameter(LazyTensor):
         Whether it is trained.
     """
 
-    __slots__ = ("name", "requires_grad", "version")
+    __slots__ = ("_requires_grad", "name", "version")
 
     def __init__(
         self, default_input: Any, name: str | None = None, requires_grad: bool = True
     ) -> None:
         self.name = "Parameter" if name is None else name
-        self.requires_grad = bool(requires_grad)
+        self._requires_grad = bool(requires_grad)
         self.version = 0
         if isinstance(default_input, LazyTensor):
             self._aval = default_input.aval
@@ -40,6 +43,17 @@ class Parameter(LazyTensor):
             data = to_array(default_input)
             self._aval = Aval(data.shape, dtype_of(data.dtype))
             self.data = data
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether it is trained."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if bool(value) is not self._requires_grad:
+            self._requires_grad = bool(value)
+            switches[0] += 1
 
     @property
     def is_made(self) -> bool:

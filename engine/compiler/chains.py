@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import functools
 import math
 import types
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
+CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 MISSING = object()
 
 Step = tuple[str, object]
@@ -57,24 +60,46 @@ def follow(value: Any, kind: str, name: Any) -> Any:
         return MISSING
 
 
-NAN = (float, "nan")
+MAX_DEPTH = 8
+"""Containers within containers that are watched."""
+MAX_ITEMS = 1024
+"""Items of one container that are watched: looking at more would cost more than it saves."""
 
 
-def snapshot(value: Any, depth: int = 3) -> Any:
-    """Return what must stay equal for ``value`` to count as unchanged."""
-    if isinstance(value, float) and math.isnan(value):
-        return NAN
+class TooLargeError(Exception):
+    """A container has too many items, or is nested too deeply, to be watched."""
+
+
+def snapshot(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return what must stay equal for ``value`` to count as unchanged.
+
+    Raises
+    ------
+    TooLargeError
+        If it is a container that cannot be watched as a whole.
+    """
+    if isinstance(value, float) and (not value or math.isnan(value)):
+        return (float, str(value))  # 0.0 equals -0.0, and NaN not itself
     if isinstance(value, SCALARS):
         return (type(value), value)
-    if isinstance(value, list | tuple) and depth:
-        return (type(value), tuple(snapshot(item, depth - 1) for item in value))
-    if isinstance(value, dict) and depth and len(value) < 256:
-        items = ((snapshot(k, 0), snapshot(v, depth - 1)) for k, v in value.items())
-        return (dict, tuple(items))
+    if isinstance(value, CONTAINERS):
+        if not depth or len(value) > MAX_ITEMS:
+            raise TooLargeError
+        if isinstance(value, dict):
+            pairs = [(snapshot(k, depth - 1), snapshot(v, depth - 1)) for k, v in value.items()]
+            return (type(value), tuple(pairs))
+        parts = [snapshot(item, depth - 1) for item in value]
+        kind = frozenset if isinstance(value, set | frozenset) else tuple
+        return (type(value), kind(parts))
     if isinstance(value, np.ndarray):
         return (np.ndarray, value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, types.MethodType):
         return (types.MethodType, Held(value.__func__), Held(value.__self__))
+    if isinstance(value, functools.partial):
+        parts = (value.func, value.args, value.keywords)
+        return (functools.partial, *[snapshot(part, depth) for part in parts])
+    if isinstance(value, bytearray):
+        return (bytearray, bytes(value))
     return Held(value)
 
 

@@ -6,17 +6,36 @@ code read; each becomes a guard. A changed value means another specialisation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import collections
+import copy
+import types
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .chains import NAN, Chain, Held, snapshot
+from ..parameter import Parameter, switches
+from .chains import Chain, Held, TooLargeError, snapshot
 from .functions import Functions
+from .trace import PACKAGE, TraceBreak
 
 MUTATORS = {
     list: {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
     dict: {"update", "pop", "popitem", "clear", "setdefault"},
     set: {"add", "discard", "remove", "pop", "clear", "update"},
+    collections.deque: {
+        "append",
+        "appendleft",
+        "pop",
+        "popleft",
+        "extend",
+        "extendleft",
+        "clear",
+        "rotate",
+        "insert",
+        "remove",
+        "reverse",
+    },
+    bytearray: {"append", "extend", "pop", "remove", "clear", "insert", "reverse"},
 }
 CELL_STATE = (
     (("attr", "_cells"),),
@@ -43,19 +62,32 @@ class Reads:
 
     guards: dict[object, Guard] = field(default_factory=dict)
     containers: set[int] = field(default_factory=set)
+    originals: dict[int, tuple[Any, Any]] = field(default_factory=dict, repr=False)
+    """Containers with copies of what they held when they were first read."""
     cells: dict[int, Any] = field(default_factory=dict)
     loose: set[str] = field(default_factory=set)
     functions: Functions = field(default_factory=Functions, repr=False)
-    hold: Callable[[], bool] = field(default=bool, repr=False)
+    walked: set[types.CodeType] = field(default_factory=set, repr=False)
+    promoted: set[int] = field(default_factory=set, repr=False)
+    """Identities of the traced tensors that stand for Python floats."""
+    hold: Callable[[], bool] = field(default=lambda: True, repr=False)
     """Whether nothing that was read has changed; set by ``finish``."""
 
     def add(self, chain: Chain, value: Any) -> None:
         """Note that the trace saw ``value`` at the end of ``chain``."""
         if type(value) in MUTATORS:
             self.containers.add(id(value))
+        if isinstance(value, tuple(MUTATORS)) and id(value) not in self.originals:
+            self.originals[id(value)] = (value, copy.copy(value))
         key = (id(chain.root), chain.kind, chain.name, chain.path)
         if key not in self.guards:
-            self.guards[key] = Guard(chain, snapshot(value))
+            try:
+                self.guards[key] = Guard(chain, snapshot(value))
+            except TooLargeError:
+                raise TraceBreak(
+                    f"{chain} is too large or too deeply nested to be watched for changes",
+                    "pass what is needed of it as an argument",
+                ) from None
             if is_cell(value):
                 self.add_cell(value)
 
@@ -70,18 +102,54 @@ class Reads:
         for child in cell.__dict__["_cells"].values():
             self.add_cell(child)
 
-    def finish(self) -> None:
-        """Guard attributes read from Cells that no chain names, and compile the check."""
+    def finish(self, captured: Iterable[Any]) -> None:
+        """Guard what no chain names, and compile the check.
+
+        That is attributes read from Cells in loops, the code and defaults of the functions
+        entered, and which Parameters (``captured`` and those of the Cells) are trained.
+        """
+        for code in self.walked:
+            for function in self.functions.of.get(code, ()):
+                self._add_function(function)
         for name in self.loose:
             for cell in self.cells.values():
                 if name in cell.__dict__:
                     chain = Chain(cell, "object", type(cell).__name__, (("attr", name),))
                     self.add(chain, cell.__dict__[name])
-        self.hold = compile_check([*self.guards.values()])
+        held = [p for cell in self.cells.values() for p in cell.__dict__["_params"].values()]
+        parameters = [p for p in (*held, *captured) if isinstance(p, Parameter)]
+        self.hold = compile_check([*self.guards.values()], same_training(parameters))
+        for chain in self.changed():
+            for container, content in self.originals.values():
+                _refill(container, content)
+            raise TraceBreak(
+                f"{chain}, outside the function, is changed by it",
+                "return the value instead",
+            )
+
+    def _add_function(self, function: types.FunctionType) -> None:
+        if function.__code__.co_filename.startswith(f"{PACKAGE}/engine/"):
+            return
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            value = getattr(function, name)
+            if value is not None:
+                self.add(Chain(function, "object", function.__name__, (("attr", name),)), value)
 
     def changed(self) -> list[Chain]:
         """Return the chains whose value differs now."""
         return [guard.chain for guard in self.guards.values() if not guard.holds()]
+
+
+def _refill(container: Any, content: Any) -> None:
+    """Put back what a container held, so that running the code again changes it once."""
+    if isinstance(container, list | bytearray):
+        container[:] = content
+        return
+    container.clear()
+    if isinstance(container, collections.deque):
+        container.extend(content)
+    else:
+        container.update(content)
 
 
 def is_cell(value: Any) -> bool:
@@ -89,11 +157,29 @@ def is_cell(value: Any) -> bool:
     return hasattr(type(value), "construct") and "_cells" in getattr(value, "__dict__", ())
 
 
-def compile_check(guards: list[Guard]) -> Callable[[], bool]:
+def same_training(parameters: list[Parameter]) -> Callable[[], bool]:
+    """Return a check that the same of the Parameters are trained as now."""
+    flags = [p.requires_grad for p in parameters]
+    seen = [switches[0]]
+
+    def same() -> bool:
+        if seen[0] == switches[0]:
+            return True
+        if [p.requires_grad for p in parameters] != flags:
+            return False
+        seen[0] = switches[0]
+        return True
+
+    return same
+
+
+def compile_check(guards: list[Guard], same: Callable[[], bool]) -> Callable[[], bool]:
     """Return one function that checks all guards: a chain costs some ten nanoseconds."""
-    names: dict[str, Any] = {"snapshot": snapshot}
+    names: dict[str, Any] = {
+        "snapshot": snapshot, "switches": switches, "same": same, "TooLargeError": TooLargeError,
+    }  # fmt: skip
     roots: dict[int, str] = {}
-    tests: list[str] = []
+    tests: list[str] = [f"(switches[0] == {switches[0]} or same())"]
     for number, guard in enumerate(guards):
         source = _source(guard.chain, names, roots)
         expected = guard.expected
@@ -102,20 +188,28 @@ def compile_check(guards: list[Guard]) -> Callable[[], bool]:
             tests.append(f"{source} is e{number}")
         elif isinstance(expected, tuple) and expected[0] in (bool, type(None)):
             tests.append(f"{source} is {expected[1]!r}")
-        elif isinstance(expected, tuple) and expected[0] in (int, float, str) and expected != NAN:
+        elif _is_number_or_text(expected):
             names[f"e{number}"], names[f"t{number}"] = expected[1], expected[0]
             tests.append(f"(v := {source}).__class__ is t{number} and v == e{number}")
         else:
             names[f"e{number}"] = expected
             tests.append(f"snapshot({source}) == e{number}")
-    body = "\n            and ".join(tests) or "True"
+    body = "\n            and ".join(tests)
     text = (
         "def check():\n    try:\n        return (\n            "
-        f"{body}\n        )\n    except (AttributeError, LookupError, TypeError, ValueError):\n"
+        f"{body}\n        )\n    except (AttributeError, LookupError, TypeError, ValueError,"
+        " TooLargeError):\n"
         "        return False\n"
     )
     exec(compile(text, "<guards>", "exec"), names)
     return names["check"]
+
+
+def _is_number_or_text(expected: Any) -> bool:
+    """Return whether ``==`` on values of one type is enough; not so for zeros and NaN."""
+    if not isinstance(expected, tuple) or expected[0] not in (int, float, str):
+        return False
+    return isinstance(expected[1], expected[0])
 
 
 def _source(chain: Chain, names: dict[str, Any], roots: dict[int, str]) -> str:

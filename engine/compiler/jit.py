@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from .jitted import (
     JitError,
     Jitted,
     JitWarning,
+    kept_for,
 )
 
 __all__ = [
@@ -97,12 +97,8 @@ def explain(function: Callable[..., Any]) -> Callable[..., Explanation]:
 
 jit.explain = explain  # pyright: ignore[reportFunctionMemberAccess]
 
-_cells: weakref.WeakKeyDictionary[Any, Jitted] = weakref.WeakKeyDictionary()
-
 
 def call_compiled(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a Cell as graph mode does: compiled, each Cell object once for each situation."""
-    compiled = _cells.get(cell)
-    if compiled is None:
-        compiled = _cells[cell] = Jitted(cell.eager_call)
+    compiled = kept_for(cell, "graph mode", lambda: Jitted(cell.eager_call))
     return compiled(*args, **kwargs)

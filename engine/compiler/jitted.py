@@ -16,17 +16,20 @@ from typing import Any
 
 import numpy as np
 
+from .. import random as streams
 from ..ops import registry
+from ..ops.registry import OPS
 from ..parameter import Parameter
 from ..shape import Aval
 from ..tensor import Tensor, wrap
+from .chains import Chain, Held, TooLargeError, snapshot
 from .graph import Graph
 from .graph_op import GraphOp
 from .guards import Reads
 from .plan import Plan, compile_graph, whole
 from .report import Report
-from .structure import LEAF, flatten, unflatten
-from .trace import OutcomeGuard, RandomKey, TraceBreak, TracedCall, trace
+from .structure import LEAF, flatten, opaque_part, unflatten
+from .trace import OutcomeGuard, RandomKey, TraceBreak, TracedCall, is_tracing, trace
 from .watch import watching
 
 MAX_PATHS = 8
@@ -67,9 +70,15 @@ class Specialisation:
     plan: Plan
     seconds: float
     recorded: GraphOp | None = None
+    gradient_reads: Reads = field(default_factory=Reads)
     held: list[tuple[Tensor, np.ndarray]] | None = None
     """Captured tensors with their arrays at the last call; None if they change at each."""
     arrays: list[np.ndarray] = field(default_factory=list)
+    draws: bool = False
+    """Whether each call draws random keys."""
+
+    def __post_init__(self) -> None:
+        self.draws = any(isinstance(tensor, RandomKey) for tensor in self.call.captured)
 
     def matches(self, values: Sequence[np.ndarray]) -> bool:
         """Return whether Python's branches go the same way on these values."""
@@ -87,8 +96,7 @@ class Specialisation:
         specs = self.plan.inputs[len(self.plan.inputs) - len(arrays) :]
         if any(a.shape != s or a.dtype != d for a, (s, d) in zip(arrays, specs, strict=True)):
             return None
-        draws = any(isinstance(tensor, RandomKey) for tensor in self.call.captured)
-        self.held = None if draws else list(zip(self.call.captured, arrays, strict=True))
+        self.held = None if self.draws else list(zip(self.call.captured, arrays, strict=True))
         self.arrays = [whole(array) for array in arrays]
         return self.arrays
 
@@ -99,6 +107,30 @@ class Situation:
 
     paths: list[Specialisation] = field(default_factory=list)
     reason: TraceBreak | None = None
+    crowded: bool = False
+    """Whether the reason is that there are too many paths."""
+
+
+class Kept(dict[object, "Jitted"]):
+    """What was compiled for one object, kept in its ``__dict__``: it goes when the object goes.
+
+    A copy of the object starts without.
+    """
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kept:
+        return Kept()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Kept, ())
+
+
+def kept_for(instance: Any, key: object, make: Callable[[], Jitted]) -> Jitted:
+    """Return what was compiled for ``instance`` under ``key``, made by ``make`` the first time."""
+    kept = instance.__dict__.setdefault("_compiled", Kept())
+    found = kept.get(key)
+    if found is None:
+        found = kept[key] = make()
+    return found
 
 
 class Jitted:
@@ -118,12 +150,23 @@ class Jitted:
         self.quick: dict[object, Situation] = {}
         self.float_values: dict[object, dict[int, float]] = {}
         self.promoted: dict[object, set[int]] = {}
+        self.literal: set[object] = set()
+        """Signatures whose floats must stay Python numbers."""
         self.warned: set[str] = set()
         if not isinstance(function, Tensor):
             functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
+        if instance is None:
+            return self
+        if not hasattr(instance, "__dict__"):
+            return types.MethodType(self, instance)
+        return kept_for(instance, self, lambda: self._bound_to(instance))
+
+    def _bound_to(self, instance: object) -> Jitted:
+        bound = Jitted(types.MethodType(self.function, instance), fullgraph=self.fullgraph)
+        bound.signature = self.signature
+        return bound
 
     def __getattr__(self, name: str) -> Any:
         if name == "function":
@@ -134,17 +177,26 @@ class Jitted:
         return f"jit({self.function!r})"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if registry.traces:
+        if registry.traces and is_tracing():
             return self.function(*args, **kwargs)
         if self.signature is not None:
             _check_signature(self.signature, args)
-        if not kwargs:
-            key = tuple([a.data.shape if a.__class__ is Tensor else None for a in args])
-            quick = self.quick.get((*key, *[a.data.dtype for a in args if a.__class__ is Tensor]))
-            if quick is not None and None not in key:
-                done, result = self._search(quick, args)
-                if done:
-                    return result
+        try:
+            if not kwargs:
+                key = tuple([a.data.shape if a.__class__ is Tensor else None for a in args])
+                types_ = [a.data.dtype for a in args if a.__class__ is Tensor]
+                quick = self.quick.get((*key, *types_))
+                if quick is not None and None not in key:
+                    done, result = self._search(quick, args)
+                    if done:
+                        return result
+            return self._look_up(args, kwargs)
+        except TraceBreak as reason:
+            self._report(reason)
+        return self.function(*args, **kwargs)
+
+    def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run what was compiled for such a call, or compile it; ``TraceBreak`` if it cannot."""
         leaves, structure = flatten((args, kwargs), _is_argument)
         key, numbers = self._key(leaves, structure)
         situation = self.situations.get(key)
@@ -157,7 +209,15 @@ class Jitted:
             done, result = self._search(situation, _arguments(leaves, numbers))
             if done:
                 return result
-        return self._new(situation, leaves, structure, numbers)
+            done, result = self._new(situation, leaves, structure, numbers)
+            if done:
+                return result
+        if numbers and not situation.crowded:
+            self.literal.add(key[0])  # pyright: ignore[reportIndexIssue]
+            del self.situations[key]
+            return self._look_up(args, kwargs)
+        assert situation.reason is not None
+        raise situation.reason
 
     def _search(self, situation: Situation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
         """Run the path that fits; not done if there is none."""
@@ -183,19 +243,19 @@ class Jitted:
                 floats.append(position)
                 parts.append(float)
             elif isinstance(leaf, Parameter):
-                parts.append(("parameter", id(leaf)))
+                parts.append(("parameter", Held(leaf)))
             elif isinstance(leaf, Tensor):
                 data = leaf.data
                 parts.append((data.shape, data.dtype))
             elif kind in (int, bool, str) or leaf is None:
                 parts.append((kind, leaf))
             else:
-                parts.append((kind, id(leaf)))
+                parts.append(_argument_key(leaf))
         shape = (tuple(parts), _frozen(structure))
         if not floats:
             return shape, ()
-        promoted = self._promote(shape, floats, leaves)
-        values = tuple(leaves[i] for i in floats if i not in promoted)
+        promoted = set() if shape in self.literal else self._promote(shape, floats, leaves)
+        values = tuple(leaves[i] or str(leaves[i]) for i in floats if i not in promoted)
         return (shape, tuple(sorted(promoted)), values), tuple(sorted(promoted))
 
     def _promote(self, shape: object, floats: list[int], leaves: list[Any]) -> set[int]:
@@ -223,6 +283,15 @@ class Jitted:
 
     def _run(self, path: Specialisation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
         """Run one path; not done if a branch would go another way on these values."""
+        if not path.draws:
+            return self._attempt(path, tensors)
+        saved = streams.state().save()
+        done, result = self._attempt(path, tensors)
+        if not done:
+            streams.state().restore(saved)
+        return done, result
+
+    def _attempt(self, path: Specialisation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
         if registry.records:
             return self._run_recorded(path, tensors)
         captured = path.captured()
@@ -240,13 +309,22 @@ class Jitted:
 
     def _run_recorded(self, path: Specialisation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
         """Run one path as one op, which the active records log."""
-        if path.recorded is None:
-            name = f"jit_{_name(self.function)}"
-            path.recorded = GraphOp(path.call.graph, path.call.results, name)
+        if path.recorded is None or not path.gradient_reads.hold():
+            path.recorded = self._derive(path)
         outputs = path.recorded(*tensors, *path.call.captured_now())
         if not self._settle(path, [t.data for t in outputs]):
             return False, None
         return True, unflatten(path.call.structure, outputs[: path.call.results])
+
+    def _derive(self, path: Specialisation) -> GraphOp:
+        """Make the path one op; backward hooks and ``bprop`` run now, and are watched."""
+        made = GraphOp(path.call.graph, path.call.results, f"jit_{_name(self.function)}")
+        nodes = path.call.graph.nodes
+        if any(n.op.name not in OPS and n.op.category != "graph" for n in nodes):
+            path.gradient_reads = Reads()
+            with watching(path.gradient_reads):
+                made.derivative  # noqa: B018 - reading it makes it
+        return made
 
     def _settle(self, path: Specialisation, arrays: Sequence[np.ndarray]) -> bool:
         """Check the branches, then write what is to be written; return whether they hold."""
@@ -279,32 +357,38 @@ class Jitted:
         leaves: list[Any],
         structure: object,
         promoted: tuple[int, ...],
-    ) -> Any:
-        if situation.reason is None:
-            try:
-                path = self.specialise(leaves, structure, promoted)
-            except TraceBreak as reason:
-                situation.reason = reason
-            else:
-                valid = sum(p.reads.hold() for p in situation.paths)
-                situation.paths.insert(0, path)
-                del situation.paths[2 * MAX_PATHS :]
-                if valid >= MAX_PATHS:
-                    last = path.outcomes[-1].where if path.outcomes else None
-                    situation.reason = TraceBreak(
-                        f"more than {MAX_PATHS} ways through branches on tensor values",
-                        "decide in tensors (ops.where) or outside",
-                        last,
-                    )
-                    situation.paths.clear()
-                else:
-                    done, result = self._run(path, _arguments(leaves, promoted))
-                    if done:
-                        return result
-                    raise RuntimeError("a branch of the compiled code disagrees with its trace")
-        self._report(situation.reason)
-        args, kwargs = unflatten(structure, leaves)  # pyright: ignore[reportGeneralTypeIssues]
-        return self.function(*args, **kwargs)
+    ) -> tuple[bool, Any]:
+        """Compile one more path and run it; not done if the situation has a reason now."""
+        saved = streams.state().save()
+        try:
+            path = self.specialise(leaves, structure, promoted)
+        except TraceBreak as reason:
+            streams.state().restore(saved)
+            situation.reason = reason
+            return False, None
+        except Exception as error:
+            if not promoted:
+                raise
+            # The code may want the float itself; with it, the error comes again or not at all.
+            streams.state().restore(saved)
+            situation.reason = TraceBreak(str(error))
+            return False, None
+        valid = sum(p.reads.hold() for p in situation.paths)
+        situation.paths.insert(0, path)
+        del situation.paths[2 * MAX_PATHS :]
+        if valid >= MAX_PATHS:
+            situation.reason = TraceBreak(
+                f"more than {MAX_PATHS} ways through branches on tensor values",
+                "decide in tensors (ops.where) or outside",
+                path.outcomes[-1].where if path.outcomes else None,
+            )
+            situation.crowded = True
+            situation.paths.clear()
+            return False, None
+        done, result = self._run(path, _arguments(leaves, promoted))
+        if not done:
+            raise RuntimeError("a branch of the compiled code disagrees with its trace")
+        return True, result
 
     def specialise(
         self, leaves: list[Any], structure: object, promoted: tuple[int, ...] = ()
@@ -314,6 +398,8 @@ class Jitted:
         tensors = _arguments(leaves, promoted)
         reads = Reads()
         reads.functions.learn(self.function)
+        if isinstance(self.function, functools.partial):
+            reads.add(Chain(self.function, "object", _name(self.function)), self.function)
 
         def call(traced: Sequence[Tensor]) -> Any:
             rest = iter(traced)
@@ -321,11 +407,22 @@ class Jitted:
                 next(rest) if _is_input(leaf, i, promoted) else leaf
                 for i, leaf in enumerate(leaves)
             ]
+            reads.promoted = {id(filled[i]) for i in promoted}
             args, kwargs = unflatten(structure, filled)  # pyright: ignore[reportGeneralTypeIssues]
             with watching(reads):
-                return self.function(*args, **kwargs)
+                result = self.function(*args, **kwargs)
+            _check_unchanged((args, kwargs), filled, structure)
+            return result
 
         traced = trace(call, [t.aval for t in tensors], [t.data for t in tensors], call)
+        part = opaque_part(traced.structure)
+        if part is not None:
+            raise TraceBreak(
+                f"the result holds a {type(part).__name__}, which a graph cannot make",
+                "return tensors, numbers and text, in tuples, lists and dictionaries",
+                _location(self.function),
+            )
+        _check_promoted(traced, [i in promoted for i in _inputs(leaves, promoted)])
         guards = traced.guards
         graph = traced.graph
         if guards:
@@ -338,6 +435,8 @@ class Jitted:
         return Specialisation(traced, reads, guards, promoted, plan, time.perf_counter() - started)
 
     def _report(self, reason: TraceBreak) -> None:
+        reason.with_traceback(None)  # whose frames would keep this call's tensors
+        reason.__context__ = None
         if self.fullgraph:
             raise JitError(str(reason)) from reason
         text = str(reason)
@@ -346,18 +445,46 @@ class Jitted:
             warnings.warn(
                 f"{_name(self.function)} runs eagerly, not compiled: {text}",
                 JitWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Compile for these arguments without running, and tell what came of it."""
         leaves, structure = flatten((args, kwargs), _is_argument)
         count = sum(len(s.paths) for s in self.situations.values())
+        saved = streams.state().save()
         try:
             path = self.specialise(leaves, structure)
         except TraceBreak as reason:
             return Explanation(None, str(reason), None, count)
+        finally:
+            streams.state().restore(saved)
         return Explanation(path.plan.report, None, path.call.graph, count)
+
+
+def _argument_key(leaf: Any) -> object:
+    """Return what must be equal for an argument that is no tensor and no number."""
+    if isinstance(leaf, slice):
+        return (slice, leaf.start, leaf.stop, leaf.step)
+    try:
+        return snapshot(leaf)
+    except TooLargeError:
+        return Held(leaf)
+
+
+def _check_unchanged(arguments: Any, leaves: list[Any], structure: object) -> None:
+    """Refuse a function that changes a list or dictionary it is given."""
+    now, shape = flatten(arguments, _is_argument)
+    same = len(now) == len(leaves) and all(a is b for a, b in zip(now, leaves, strict=True))
+    if not same or _frozen(shape) != _frozen(structure):
+        raise TraceBreak(
+            "a list or dictionary given as an argument is changed", "return the value instead"
+        )
+
+
+def _location(function: Any) -> str | None:
+    code = getattr(getattr(function, "construct", function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
 
 
 def _is_argument(value: object) -> bool:
@@ -370,13 +497,30 @@ def _is_input(leaf: object, position: int, promoted: tuple[int, ...]) -> bool:
     return isinstance(leaf, Tensor) and not isinstance(leaf, Parameter)
 
 
+def _inputs(leaves: list[Any], promoted: tuple[int, ...]) -> list[int]:
+    """Return which of the arguments are inputs of the graph."""
+    return [i for i, leaf in enumerate(leaves) if _is_input(leaf, i, promoted)]
+
+
 def _arguments(leaves: list[Any], promoted: tuple[int, ...]) -> list[Tensor]:
     """Return the tensors that are inputs of the graph, promoted floats among them."""
     return [
-        wrap(np.asarray(leaf, np.float32)) if i in promoted else leaf
-        for i, leaf in enumerate(leaves)
-        if _is_input(leaf, i, promoted)
+        wrap(np.asarray(leaves[i], np.float32)) if i in promoted else leaves[i]
+        for i in _inputs(leaves, promoted)
     ]
+
+
+def _check_promoted(call: TracedCall, promoted: list[bool]) -> None:
+    """Refuse a float as a float32 input where the float itself would give something else."""
+    if not any(promoted):
+        return
+    graph = call.graph
+    numbers = {v for v, is_number in zip(graph.inputs, promoted, strict=False) if is_number}
+    if numbers.intersection(graph.outputs[: call.results]):
+        raise TraceBreak("a number that was given is returned")
+    values = [v for node in graph.nodes for v in (*node.inputs, *node.outputs)]
+    if any(v.aval.dtype.is_float and v.aval.dtype.short != "f32" for v in values):
+        raise TraceBreak("a number meets tensors of other dtypes than float32")
 
 
 def _frozen(structure: object) -> object:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
+
+from ..dtype import DType
 
 
 class Leaf:
@@ -16,6 +21,11 @@ class Leaf:
 
 
 LEAF = Leaf()
+FIXED = (
+    Leaf, bool, int, float, complex, str, bytes, type(None), type, slice, range, type(...),
+    DType, np.dtype, np.generic,
+)  # fmt: skip
+"""What may stand beside tensors in a result: values that cannot change."""
 
 
 def flatten(tree: object, is_leaf: Callable[[object], bool]) -> tuple[list[object], object]:
@@ -31,9 +41,11 @@ def flatten(tree: object, is_leaf: Callable[[object], bool]) -> tuple[list[objec
             return LEAF
         if isinstance(part, tuple | list):
             parts = [walk(item) for item in part]
-            return parts if isinstance(part, list) else rebuild_tuple(part, parts)
+            return (
+                rebuild_list(part, parts) if isinstance(part, list) else rebuild_tuple(part, parts)
+            )
         if isinstance(part, dict):
-            return {key: walk(value) for key, value in part.items()}
+            return rebuild_dict(part, {key: walk(value) for key, value in part.items()})
         return part
 
     return leaves, walk(tree)
@@ -49,10 +61,41 @@ def _fill(structure: object, leaves: Iterator[object]) -> object:
         return next(leaves)
     if isinstance(structure, tuple | list):
         parts = [_fill(part, leaves) for part in structure]
-        return parts if isinstance(structure, list) else rebuild_tuple(structure, parts)
+        if isinstance(structure, list):
+            return rebuild_list(structure, parts)
+        return rebuild_tuple(structure, parts)
     if isinstance(structure, dict):
-        return {key: _fill(value, leaves) for key, value in structure.items()}
+        return rebuild_dict(
+            structure, {key: _fill(value, leaves) for key, value in structure.items()}
+        )
     return structure
+
+
+def rebuild_list(like: list[object], parts: list[object]) -> list[object]:
+    """Make a list of the same type as ``like``."""
+    if type(like) is list:
+        return parts
+    made = copy.copy(like)
+    made[:] = parts
+    return made
+
+
+def rebuild_dict(like: dict[object, object], items: dict[object, object]) -> dict[object, object]:
+    """Make a dictionary of the same type as ``like``, a default factory included."""
+    if type(like) is dict:
+        return items
+    made = copy.copy(like)
+    made.update(items)
+    return made
+
+
+def opaque_part(structure: object) -> object | None:
+    """Return a part that may hold or share something a graph cannot make anew; None if none."""
+    if isinstance(structure, tuple | list | dict):
+        parts = structure.values() if isinstance(structure, dict) else structure
+        found = (opaque_part(part) for part in parts)
+        return next((part for part in found if part is not None), None)
+    return None if isinstance(structure, FIXED) else structure
 
 
 def rebuild_tuple(like: tuple[object, ...], parts: Sequence[object]) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from ..ops import registry
 from ..ops.cast import cast_to
 from ..ops.registry import Op
 from ..shape import Aval, Dim, element_count
-from ..tensor import Tensor
+from ..tensor import LazyTensor, Tensor, wrap
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node
 from .structure import flatten, unflatten
 
@@ -35,6 +36,9 @@ class TraceBreak(Exception):  # noqa: N818 - it ends a trace, which need not be 
         self.advice = advice
         self.where = where or user_location()
         super().__init__(f"{self.where}: {reason}" + (f"; {advice}" if advice else ""))
+        for trace in registry.traces:
+            if isinstance(trace, Trace):
+                trace.broken = trace.broken or self
 
 
 def user_location() -> str:
@@ -212,6 +216,9 @@ class Trace:
         self.writes: dict[int, tuple[Tensor, Value]] = {}
         self.known: dict[Value, np.ndarray] = {}
         self.producer: dict[Value, Node] = {}
+        self.thread = threading.get_ident()
+        self.made: dict[int, Tensor] = {}
+        self.broken: TraceBreak | None = None
         self.frozen = False
         self._count = 0
 
@@ -232,16 +239,24 @@ class Trace:
             self.known[value] = array
         return Traced(self, value)
 
-    def literal(self, array: np.ndarray) -> Traced:
+    def _is_foreign(self) -> bool:
+        """Whether another thread than the tracing one asks: its ops run eagerly."""
+        return self.thread != threading.get_ident()
+
+    def literal(self, array: np.ndarray) -> Tensor:
         """Add a constant to the graph."""
+        if self._is_foreign():
+            return wrap(array)
         aval = Aval(tuple(array.shape), dtype_of(array.dtype))
         value = self.new_value(aval, origins.current())
         self.constants[value] = array
         self.known[value] = array
         return Traced(self, value)
 
-    def random_key(self) -> Traced:
+    def random_key(self) -> Tensor:
         """Add an input that each call fills with a new random key."""
+        if self._is_foreign():
+            return streams.state().next_key()
         return Traced(self, self.value_of(RandomKey()))
 
     def value_of(self, tensor: Tensor) -> Value:
@@ -256,14 +271,30 @@ class Trace:
         written = self.writes.get(id(tensor))
         if written is not None:
             return written[1]
+        if id(tensor) in self.made:
+            return self._constant(tensor)
         found = self.captured.get(id(tensor))
         if found is None:
             found = (tensor, self.new_value(tensor.aval, origins.current()))
             self.captured[id(tensor)] = found
         return found[1]
 
+    def _constant(self, tensor: Tensor) -> Value:
+        """Return the value of a tensor that the code itself makes at each call."""
+        if isinstance(tensor, LazyTensor):
+            raise TraceBreak(
+                "a Parameter or a tensor with an initializer is made inside the function",
+                "make it once, outside",
+            )
+        for value, array in self.constants.items():
+            if array is tensor.data:
+                return value
+        return self.value_of(self.literal(tensor.data))
+
     def emit(self, op: Op, inputs: Sequence[Tensor], attrs: dict[str, object]) -> Any:
         """Add one node and return its traced output or outputs."""
+        if self._is_foreign():
+            return registry.run_now(op, tuple(inputs), attrs)
         if self.frozen:
             raise TraceBreak("a traced tensor was used after its trace had ended")
         values = tuple(self.value_of(t) for t in inputs)
@@ -293,6 +324,9 @@ class Trace:
 
     def write(self, parameter: Tensor, data: Any) -> None:
         """Note that ``parameter`` takes the value of ``data`` when the call is done."""
+        if self._is_foreign():
+            np.copyto(parameter.data, getattr(data, "data", data), casting="unsafe")
+            return
         tensor = data if isinstance(data, Tensor) else self.literal(np.asarray(data))
         if tuple(tensor.shape) != tuple(parameter.shape):
             raise ValueError(
@@ -347,17 +381,32 @@ class Trace:
         )
 
 
+_one_at_a_time = threading.RLock()
+
+
+def is_tracing() -> bool:
+    """Return whether this thread traces; if another one does, wait until it is done."""
+    if registry.traces[-1].thread == threading.get_ident():
+        return True
+    with _one_at_a_time:
+        return False
+
+
 @contextmanager
 def tracing(record: Trace) -> Iterator[Trace]:
-    """Make ``record`` the one that ops emit into while the body runs; outer records sleep."""
-    outer = registry.records[:]
-    registry.records.clear()
-    try:
-        with registry.tracing(record):
-            yield record
-    finally:
-        registry.records[:] = outer
-        record.frozen = True
+    """Make ``record`` the one that ops emit into while the body runs; outer records sleep.
+
+    One thread traces at a time. Ops of other threads run eagerly meanwhile.
+    """
+    with _one_at_a_time:
+        outer = registry.records[:]
+        registry.records.clear()
+        try:
+            with registry.tracing(record):
+                yield record
+        finally:
+            registry.records[:] = outer
+            record.frozen = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,9 +448,11 @@ def trace(
             for i, aval in enumerate(avals)
         ]
         result = call(tensors) if call is not None else fn(*tensors)
+        if record.broken is not None:
+            raise record.broken  # the code caught it, or wrapped it
         leaves, structure = flatten(result, is_tensor)
         outputs = [record.value_of(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
-    writes = tuple(record.writes.values())
+    writes = tuple(w for key, w in record.writes.items() if key not in record.made)
     graph = record.graph([*outputs, *(value for _, value in writes)])
     return TracedCall(
         graph,

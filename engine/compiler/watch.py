@@ -7,21 +7,38 @@ What acts outside the graph, or gives another value at every call, is a reason n
 from __future__ import annotations
 
 import dis
+import importlib.util
+import io
+import random
 import sys
 import sysconfig
 import types
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..tensor import Tensor
+import numpy as np
+
+from ..ops import registry
+from ..ops.primitives import Print
+from ..parameter import Parameter
+from ..tensor import LazyTensor, Tensor
 from .chains import MISSING, Chain, Step
 from .guards import MUTATORS, Reads, is_cell
-from .trace import PACKAGE, TraceBreak
+from .trace import PACKAGE, Trace, TraceBreak
 
 UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
-EFFECTS: frozenset[object] = frozenset((print, input, open, next, exec, eval, setattr, delattr))
+EFFECTS: frozenset[object] = frozenset(
+    (print, input, open, next, exec, eval, setattr, delattr, globals, vars, warnings.warn)
+)
+DRAWS = (random.Random, np.random.Generator, np.random.RandomState)
+"""Objects that give another value at every call."""
+REFLECTION = {"getattr": getattr, "hasattr": hasattr}
+KIND_TESTS = {"isinstance", "type", "issubclass"}
+PRINT_CODE = Print.__call__.__code__
+MAKING_CODES = tuple(kind.__init__.__code__ for kind in (Tensor, LazyTensor, Parameter))
 STDLIB = sysconfig.get_paths()["stdlib"]
 LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/" for name in ("numpy", "scipy", "llvmlite")
@@ -34,6 +51,7 @@ PACKAGE_NAME = __name__.partition(".")[0]
 @contextmanager
 def watching(reads: Reads) -> Iterator[None]:
     """Collect what every Python function entered in the body reads from outside."""
+    outermost = registry.traces[-1] if registry.traces else None
     seen: set[tuple[int, ...]] = set()
     walked: dict[int, list[tuple[str, str]]] = {}
     user: dict[types.CodeType, bool] = {}
@@ -48,6 +66,10 @@ def watching(reads: Reads) -> Iterator[None]:
                 walked[id(frame)] = walk_frame(frame, reads, seen)
             elif code.co_name == "eager_call" and code.co_filename.endswith("nn/cell.py"):
                 reads.add_cell(frame.f_locals["self"])
+            elif code is PRINT_CODE:
+                raise TraceBreak("Print() acts outside the graph", PRINT_ADVICE)
+        elif event == "return" and code in MAKING_CODES:
+            _note_made(frame.f_locals["self"])
         elif not known:
             return
         elif event == "c_call":
@@ -65,7 +87,15 @@ def watching(reads: Reads) -> Iterator[None]:
         else:  # cProfile's object, which hooks itself in
             sys.setprofile(None)
             outer.enable()
-    reads.finish()
+    captured = outermost.captured.values() if isinstance(outermost, Trace) else ()
+    reads.finish(tensor for tensor, _ in captured)
+
+
+def _note_made(tensor: Tensor) -> None:
+    """Tell the trace of a tensor that the code makes anew at each call."""
+    trace = registry.traces[-1] if registry.traces else None
+    if isinstance(trace, Trace):
+        trace.made[id(tensor)] = tensor
 
 
 def is_user_code(code: types.CodeType) -> bool:
@@ -81,9 +111,13 @@ def is_user_code(code: types.CodeType) -> bool:
     return "site-packages" in path or not path.startswith(STDLIB)
 
 
+PRINT_ADVICE = "print outside the compiled function, or return the value"
+
+
 def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
     """Refuse a built-in function that acts outside the graph."""
     where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    check_stable(function, where)
     if function in EFFECTS:
         raise TraceBreak(
             f"{function.__name__}() acts outside the graph",
@@ -91,11 +125,37 @@ def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
             where,
         )
     owner = getattr(function, "__self__", None)
+    if isinstance(owner, io.IOBase):
+        raise TraceBreak(f"{function.__name__}() of a file acts outside the graph", "", where)
     methods = MUTATORS.get(type(owner))
     if methods and function.__name__ in methods and id(owner) in reads.containers:
         raise TraceBreak(
             f"{function.__name__}() changes a {type(owner).__name__} outside the graph",
             "return the value instead",
+            where,
+        )
+
+
+def check_stable(value: Any, where: str) -> None:
+    """Refuse what gives another value at every use: clocks, random generators, iterators."""
+    kind = type(value)
+    if hasattr(kind, "__next__") and not issubclass(kind, Tensor):
+        raise TraceBreak(
+            f"a {kind.__name__} from outside would be used up at every call",
+            "take the values outside and pass them as arguments",
+            where,
+        )
+    drawn = value
+    if issubclass(kind, types.BuiltinFunctionType | types.MethodType):
+        drawn = value.__self__
+    module = None
+    if issubclass(kind, types.BuiltinFunctionType | types.FunctionType | type):
+        module = value.__module__
+    if isinstance(drawn, DRAWS) or module in UNSTABLE_MODULES:
+        raise TraceBreak(
+            f"{getattr(value, '__name__', kind.__name__)} gives another value at every call,"
+            " a graph would keep the first",
+            "use Cellwire's random ops, or pass the value as a tensor",
             where,
         )
 
@@ -139,6 +199,11 @@ def walk_frame(
     if key in seen:
         return []
     seen.add(key)
+    reads.walked.add(code)
+    if KIND_TESTS.intersection(code.co_names):
+        for name, value in arguments.items():
+            if id(value) in reads.promoted:
+                raise TraceBreak(f"the type of the number {name!r} is asked for")
     return Walker(frame, arguments, reads).run()
 
 
@@ -155,6 +220,8 @@ class Walker:
         self.cells = self._cells(frame)
         self.line = self.code.co_firstlineno
         self.aliases: dict[str, Chain] = {}
+        self.imported: Chain | None = None
+        self.reflecting: int | None = None
         self.unknown: list[tuple[str, str]] = []
         self.own = self.code.co_filename.startswith(f"{PACKAGE}/engine/")
         self.instructions = list(instructions_of(self.code))
@@ -177,9 +244,10 @@ class Walker:
         before: Chain | None = None
         constant: Any = MISSING
         previous = Instruction("", None, 0)
-        for instruction in self.instructions:
+        for position, instruction in enumerate(self.instructions):
             self._loose(previous, instruction, chain)
             self._augmented(previous, instruction, chain)
+            self._reflect(position, chain)
             previous = instruction
             self.line = instruction.line or self.line
             name, value = instruction.name, instruction.value
@@ -196,7 +264,7 @@ class Walker:
                 if name == "STORE_FAST" and chain is not None and constant is MISSING:
                     self._alias(value, chain)
                 self._effects(instruction, chain, container)
-                before, chain, constant = chain, self._start(instruction), MISSING
+                before, chain, constant = chain, self._start(position), MISSING
                 if chain is not None:
                     self._note(chain)
         return self.unknown
@@ -216,13 +284,65 @@ class Walker:
         if copied and now.name == "LOAD_ATTR" and chain is not None:
             self._refuse_attribute(now.value)
 
+    def _reflect(self, position: int, chain: Chain | None) -> None:
+        """Guard what ``getattr`` and ``hasattr`` look at: the first argument ends here."""
+        now = self.instructions[position]
+        if self.reflecting is None or now.name in ("LOAD_ATTR", "LOAD_METHOD", "BINARY_SUBSCR"):
+            return
+        if self.reflecting == position - 1:  # the name getattr itself; its argument begins
+            return
+        after = self.instructions[position + 1].name if now.name == "LOAD_CONST" else ""
+        if after == "BINARY_SUBSCR":
+            return
+        local = self.instructions[self.reflecting + 1]
+        single = self.reflecting + 2 == position and local.name == "LOAD_FAST"
+        self.reflecting = None
+        name = now.value if now.name == "LOAD_CONST" and isinstance(now.value, str) else None
+        if chain is not None:
+            self._look_into(chain, name)
+        elif single and name is not None:
+            self.unknown.append((local.value, name))
+        elif single:
+            raise TraceBreak(
+                f"an attribute of {local.value!r} is read by a name made at run time",
+                "write the attribute's name in the code",
+                self._where(),
+            )
+
+    def _look_into(self, chain: Chain, name: str | None) -> None:
+        value = chain.value()
+        if value is MISSING or isinstance(value, Tensor):
+            return
+        if name is not None and hasattr(value, name):
+            self._extend(chain, ("attr", name))
+        elif hasattr(value, "__dict__") and not isinstance(value, types.ModuleType | type):
+            self.reads.add(
+                Chain(chain.root, chain.kind, chain.name, (*chain.path, ("attr", "__dict__"))),
+                value.__dict__,
+            )
+        else:
+            raise TraceBreak(
+                f"an attribute of {chain} is read by a name made at run time",
+                "write the attribute's name in the code",
+                self._where(),
+            )
+
     def _where(self) -> str:
         return f"{self.code.co_filename}:{self.line}"
 
-    def _start(self, instruction: Instruction) -> Chain | None:
+    def _start(self, position: int) -> Chain | None:
+        instruction = self.instructions[position]
         name, value = instruction.name, instruction.value
         if name in ("LOAD_GLOBAL", "LOAD_NAME"):
-            return Chain(self.globals, "global", value)
+            chain = Chain(self.globals, "global", value)
+            if value in REFLECTION and chain.value() is REFLECTION[value]:
+                self.reflecting = position
+            return chain
+        if name == "IMPORT_NAME" and not self.own:
+            self.imported = self._module(position)
+            return self.imported
+        if name == "IMPORT_FROM" and self.imported is not None:
+            return self._extend(self.imported, ("attr", value))
         if name in ("LOAD_DEREF", "LOAD_CLASSDEREF") and value in self.cells:
             return Chain(self.cells[value], "closure", value)
         if name == "LOAD_FAST":
@@ -231,6 +351,21 @@ class Walker:
             if value in self.arguments and value not in self.stored:
                 return Chain(self.arguments[value], "object", value)
         return None
+
+    def _module(self, position: int) -> Chain:
+        """Return the chain of the module that an import statement gives."""
+        wanted = str(self.instructions[position].value)
+        level, names = (self.instructions[position - back].value for back in (2, 1))
+        package = self.globals.get("__package__")
+        name = importlib.util.resolve_name("." * level + wanted, package) if level else wanted
+        name = name if names else name.partition(".")[0]
+        if name not in sys.modules:
+            raise TraceBreak(
+                f"the module {name} is imported for the first time",
+                "import it outside the compiled function",
+                self._where(),
+            )
+        return Chain(sys.modules, "object", name, (("item", name),))
 
     def _extend(self, chain: Chain, step: Step) -> Chain | None:
         value = chain.value()
@@ -255,7 +390,13 @@ class Walker:
 
     def _note(self, chain: Chain) -> None:
         value = chain.value()
-        if value is MISSING or _is_builtin_method(value):
+        if value is MISSING:
+            return
+        if not self.own:
+            check_stable(value, self._where())
+        if _is_builtin_method(value):
+            if type(value.__self__) in MUTATORS:
+                self.reads.containers.add(id(value.__self__))
             return
         self.reads.functions.learn(value)
         if chain.kind == "object" and not chain.path:
@@ -348,5 +489,6 @@ QUIET = {
 
 def _is_builtin_method(value: Any) -> bool:
     """Return whether ``value`` is a method of a built-in object, made anew at every read."""
-    owner = getattr(value, "__self__", None)
-    return isinstance(value, types.BuiltinMethodType) and not isinstance(owner, types.ModuleType)
+    if not isinstance(value, types.BuiltinMethodType):
+        return False
+    return not isinstance(value.__self__, types.ModuleType)

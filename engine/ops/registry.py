@@ -176,6 +176,8 @@ class Recorder(Protocol):
 class Tracer(Protocol):
     """Something that takes ops instead of running them."""
 
+    thread: int
+
     def emit(self, op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
         """Return the traced outputs of one op: a tensor, or a tuple of them."""
         ...
@@ -242,7 +244,7 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
     if traces:
         result = traces[-1].emit(op, inputs, attrs)
     else:
-        result = _run(op, inputs, attrs)
+        result = run_now(op, inputs, attrs)
     if records:
         outputs = result if result.__class__ is tuple else (result,)
         entry = Entry(op, inputs, outputs, attrs, origins.current())
@@ -254,7 +256,8 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
 _COMPILED = (Composite, Gemm)
 
 
-def _run(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
+def run_now(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
+    """Run one op by its kernel, whatever traces and records."""
     arrays = tuple([tensor.data for tensor in inputs])
     try:
         result = None

@@ -1,0 +1,382 @@
+"""A compiled function gives what eager gives, whatever changed meanwhile, or runs eagerly."""
+
+import collections
+import contextlib
+import dataclasses
+import functools
+import gc
+import io
+import random
+import sys
+import threading
+import types
+import warnings
+import weakref
+from time import perf_counter
+
+import cellwire as cw
+import numpy as np
+import pytest
+from cellwire import nn, ops
+from cellwire.engine.compiler.jit import JitWarning
+from cellwire.engine.ops import registry
+
+F32 = np.float32
+
+
+def one(value=1.0):
+    return cw.Tensor([value])
+
+
+def quiet(call, *args):
+    """Call where running eagerly is a right answer too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", JitWarning)
+        return call(*args)
+
+
+# ---- what is read from outside ---------------------------------------------------------------
+
+
+def test_defaults_and_code_of_functions_are_guarded():
+    def inner(x, factor=2.0):
+        return x * factor
+
+    def other(x, factor=2.0):
+        return x - factor
+
+    def outer(x, *, added=1.0):
+        return inner(x) + added
+
+    fn = cw.jit(outer, fullgraph=True)
+    assert fn(one()).item() == 3
+    inner.__defaults__ = (5.0,)
+    assert fn(one()).item() == 6
+    outer.__kwdefaults__ = {"added": 2.0}
+    assert fn(one()).item() == 7
+    inner.__code__ = other.__code__
+    assert fn(one()).item() == -2
+
+
+def test_deep_large_and_unusual_containers_are_guarded():
+    deep, large, chosen = [[[[1.0]]]], dict.fromkeys(range(500), 1.0), {1.0, 2.0}
+    queue = collections.deque([1.0])
+
+    def fn(x):
+        for value in (*deep[0][0][0], sum(large.values()), sum(chosen), *queue):
+            x = x + value
+        return x
+
+    run = cw.jit(fn, fullgraph=True)
+    assert run(one()).item() == fn(one()).item()
+    deep[0][0][0][0] = 7.0
+    assert run(one()).item() == fn(one()).item()
+    large[3] = 9.0
+    assert run(one()).item() == fn(one()).item()
+    chosen.add(4.0)
+    assert run(one()).item() == fn(one()).item()
+    queue.append(8.0)
+    assert run(one()).item() == fn(one()).item()
+
+
+def test_a_container_too_large_to_watch_is_a_reason():
+    table = dict.fromkeys(range(5000), 1.0)
+    run = cw.jit(lambda x: x + sum(table.values()))
+    with pytest.warns(JitWarning, match="table is too large"):
+        assert run(one(0.0)).item() == 5000
+    table[0] = 2.0
+    assert run(one(0.0)).item() == 5001
+
+
+def test_getattr_and_hasattr_are_guarded():
+    setting = types.SimpleNamespace(factor=1.0)
+
+    def fn(x):
+        name = "factor"
+        found = x * getattr(setting, "factor") + getattr(setting, name)  # noqa: B009
+        return found * 2 if hasattr(setting, "late") else found
+
+    run = cw.jit(fn, fullgraph=True)
+    for factor in (1.0, 3.0):
+        setting.factor = factor
+        assert run(one()).item() == fn(one()).item()
+    setting.late = True
+    assert run(one()).item() == fn(one()).item()
+
+
+def test_partial_functions_and_imports_inside_are_guarded(monkeypatch):
+    module = types.ModuleType("cellwire_settings_of_a_test")
+    module.FACTOR = 2.0
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    def scale(x, by):
+        from cellwire_settings_of_a_test import FACTOR
+
+        return x * by * FACTOR
+
+    bound = functools.partial(scale, by=3.0)
+    for run in (cw.jit(bound, fullgraph=True), cw.jit(lambda x: bound(x) * 1, fullgraph=True)):
+        module.FACTOR = 2.0
+        bound.keywords["by"] = 3.0
+        assert run(one()).item() == 6
+        bound.keywords["by"] = 5.0
+        assert run(one()).item() == 10
+        module.FACTOR = 1.0
+        assert run(one()).item() == 5
+
+
+def test_signed_zeros_are_different_values():
+    setting = [0.0]
+    runs = (cw.jit(lambda x: x * setting[0]), cw.jit(lambda x, by: x * by))
+    for value in (0.0, -0.0, 0.0):
+        setting[0] = value
+        results = runs[0](one()), runs[1](one(), value)
+        assert [bool(np.signbit(r.asnumpy()[0])) for r in results] == [str(value) == "-0.0"] * 2
+
+
+def test_what_is_trained_is_guarded():
+    net, x = nn.Dense(2, 1), cw.Tensor(np.ones((1, 2), F32))
+    outside = cw.jit(cw.grad(lambda x: net(x).sum(), None, weights=net.trainable_params()))
+
+    def fn(x):
+        return cw.grad(lambda x: net(x).sum(), None, weights=net.trainable_params())(x)
+
+    inside = cw.jit(fn)
+    assert outside(x)[0].asnumpy().all()
+    assert len(inside(x)) == 2
+    net.weight.requires_grad = False
+    assert not outside(x)[0].asnumpy().any()
+    assert len(inside(x)) == 1
+
+
+# ---- arguments -------------------------------------------------------------------------------
+
+
+def test_arrays_sets_and_slices_are_arguments_by_value():
+    added = cw.jit(lambda x, a: x + cw.Tensor(a))
+    array = np.array([1.0], F32)
+    assert added(one(), array).item() == 2
+    array[0] = 5.0
+    assert added(one(), array).item() == 6
+    summed, numbers = cw.jit(lambda x, s: x + sum(s)), {1.0}
+    assert summed(one(), numbers).item() == 2
+    numbers.add(4.0)
+    assert summed(one(), numbers).item() == 6
+    part = cw.jit(lambda x, s: x[s])
+    x = cw.Tensor([0.0, 1.0, 2.0])
+    for start in (0, 1, 2, 0):
+        assert part(x, slice(start, start + 1)).item() == start
+    assert len(part.situations) == 3
+
+
+def test_a_list_given_is_changed_once_at_each_call():
+    def fn(x, found):
+        found.append(x * 2)
+        return x
+
+    run, found = cw.jit(fn), []
+    for n in range(3):
+        quiet(run, one(float(n)), found)
+    assert [t.item() for t in found] == [0, 2, 4]
+
+
+def test_floats_stay_floats_where_the_code_needs_them():
+    table = {0.5: 1.0, 0.25: 2.0, 0.125: 3.0}
+    functions = (
+        lambda x, z: x * round(z, 1),
+        lambda x, z: x + table[z],
+        lambda x, z: ops.full((3,), z) * x,
+        lambda x, z: x + (1 if isinstance(z, float) else 2),
+        lambda x, z: x * cw.Tensor(np.ones(1)) * z,
+    )
+    for fn in functions:
+        run = cw.jit(fn, fullgraph=True)
+        for z in (0.5, 0.25, 0.125, 0.5):
+            got, wanted = run(one(3.0), z), fn(one(3.0), z)
+            assert got.dtype == wanted.dtype
+            np.testing.assert_array_equal(got.asnumpy(), wanted.asnumpy())
+    run = cw.jit(lambda x, z: (x, z), fullgraph=True)
+    assert [run(one(), z)[1] for z in (0.5, 0.3, 0.2)] == [0.5, 0.3, 0.2]
+
+
+# ---- results ---------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Pair:
+    value: object
+
+
+def test_results_that_a_graph_cannot_make_are_made_eagerly():
+    def generate(x):
+        for n in range(3):
+            yield x * n
+
+    for fn, read in (
+        (lambda x: Pair(x * 2), lambda r: r.value.item()),
+        (generate, lambda r: [t.item() for t in r]),
+        (lambda x: collections.OrderedDict(a=x + 1), lambda r: (type(r), r["a"].item())),
+    ):
+        run = cw.jit(fn)
+        for value in (1.0, 2.0):
+            assert read(quiet(run, one(value))) == read(fn(one(value)))
+
+
+def test_tensors_made_inside_are_new_at_each_call():
+    def fn(x):
+        total = cw.Tensor([0.0, 1.0])
+        total[0] = x.sum()
+        return total, cw.Tensor([5.0])
+
+    run = cw.jit(fn, fullgraph=True)
+    for value in (1.0, 2.0):
+        total, constant = run(one(value))
+        assert total.asnumpy().tolist() == [value, 1]
+        assert constant.item() == 5
+        total.asnumpy()[:] = 77
+        constant.asnumpy()[:] = 77
+
+
+# ---- effects ---------------------------------------------------------------------------------
+
+
+def test_effects_happen_once_at_each_call():
+    found, alias_of, table, queue = [], [], collections.defaultdict(int), collections.deque()
+    append = alias_of.append
+    text = io.StringIO()
+
+    def increase(x):
+        same = found
+        same += [1]
+        return x
+
+    def counts(x):
+        table["n"] += 1
+        return x
+
+    functions = (
+        increase, counts, lambda x: (append(1), x)[1], lambda x: (queue.append(1), x)[1],
+        lambda x: (text.write("1"), x)[1], lambda x: (ops.Print()(x), x)[1],
+    )  # fmt: skip
+    printed = io.StringIO()
+    for fn in functions:
+        run = cw.jit(fn)
+        with contextlib.redirect_stdout(printed):
+            for _ in range(3):
+                quiet(run, one())
+    assert found == alias_of == list(queue) == [1, 1, 1]
+    assert table["n"] == 3
+    assert text.getvalue() == "111"
+    assert printed.getvalue().count("Tensor(shape=[1]") == 3
+
+
+def test_what_differs_at_every_call_is_not_kept():
+    numbers, generator, drawn = iter([1.0, 2.0, 3.0]), (n for n in range(5)), random.Random(0)
+    rng = np.random.default_rng(0)
+
+    def takes(x):
+        for value in numbers:
+            return x * value
+        return x
+
+    functions = (
+        takes, lambda x: x * generator.send(None), lambda x: x * drawn.random(),
+        lambda x: x * float(rng.random()), lambda x: x * (perf_counter() % 0.01),
+    )  # fmt: skip
+    for fn in functions:
+        run = cw.jit(fn)
+        assert len({quiet(run, one()).item() for _ in range(3)}) == 3
+
+
+def test_a_reason_that_the_code_catches_is_still_a_reason():
+    def fn(x):
+        try:
+            value = float(x.asnumpy()[0])
+        except Exception:
+            value = -1.0
+        return x + value
+
+    run = cw.jit(fn)
+    assert [quiet(run, one(v)).item() for v in (1.0, 2.0)] == [2, 4]
+
+
+def test_random_numbers_are_those_of_eager_whichever_branch_is_taken():
+    def fn(x):
+        y = x * ops.standard_normal((1,))
+        return y * 2 + ops.standard_normal((1,)) if y.sum() > 0 else y - 1
+
+    for run, plain in ((cw.jit(fn), fn), (cw.grad(cw.jit(fn)), cw.grad(fn))):
+        found = []
+        for call in (plain, run):
+            cw.set_seed(4)
+            found.append([call(one()).item() for _ in range(20)])
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+
+
+def test_a_backward_hook_with_effects_runs_at_every_call():
+    net, x, seen = nn.Dense(2, 2), cw.Tensor(np.ones((1, 2), F32)), []
+    run = cw.jit(net)
+    run(x)
+    net.register_backward_hook(lambda c, ins, outs: seen.append(outs[0].asnumpy().copy()))
+    for n in range(3):
+        quiet(cw.grad(lambda x: run(x).sum()), x)
+        assert len(seen) == n + 1
+
+
+# ---- lifetime and threads --------------------------------------------------------------------
+
+
+def test_compiled_methods_do_not_keep_their_objects():
+    class Scale(nn.Cell):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = factor
+
+        @cw.jit
+        def construct(self, x):
+            return x * self.factor
+
+    kept = []
+    for n in range(3):
+        cell = Scale(float(n))
+        assert cell(one()).item() == n
+        kept.append(weakref.ref(cell))
+    cw.set_context(mode=cw.GRAPH_MODE)
+    try:
+        cell = nn.Dense(2, 2)
+        cell(cw.Tensor(np.ones((1, 2), F32)))
+    finally:
+        cw.set_context(mode=cw.PYNATIVE_MODE)
+    kept.append(weakref.ref(cell))
+    del cell
+    gc.collect()
+    assert [ref() for ref in kept] == [None] * 4
+
+
+def test_threads_may_call_compile_and_run_eagerly_at_once():
+    run = cw.jit(lambda x: ops.tanh(x * 2) + x.sum())
+    errors = []
+
+    def work(start, call):
+        try:
+            for size in range(1, 8):
+                x = np.full(size, start + 0.5, F32)
+                got = call(cw.Tensor(x))
+                assert type(got) is cw.Tensor
+                np.testing.assert_allclose(got.asnumpy(), np.tanh(x * 2) + x.sum(), rtol=1e-5)
+        except BaseException as error:
+            errors.append(error)
+
+    def eager(x):
+        for _ in range(20):
+            y = ops.tanh(x * 2) + x.sum()
+        return y
+
+    calls = (run, run, eager)
+    threads = [threading.Thread(target=work, args=(n, calls[n % 3])) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert registry.traces == []
