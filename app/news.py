@@ -188,13 +188,13 @@ def _training_finished(state: EditorState, event: m.TrainingFinished) -> None:
     state.training.finished = event
     accuracy = event.held_out_accuracy
     found = "" if accuracy is None else f", held-out accuracy {accuracy:.1%}"
-    state.add_log("info", f"Training ended after {event.step} steps{found}.")
+    state.add_log("done", f"Training ended after {event.step} steps{found}.")
     state.training_changed.emit(state.training)
 
 
 def _overfit(state: EditorState, event: m.OverfitFinished) -> None:
     state.training.overfit = event
-    state.add_log("info" if event.passed else "warning", event.message)
+    state.add_log("done" if event.passed else "warning", event.message)
     state.training_changed.emit(state.training)
 
 

@@ -147,12 +147,12 @@ class RunControl(QObject):
 
     def _exported(self, answer: m.Event) -> None:
         if isinstance(answer, m.Exported):
-            self._state.add_log("info", f"Exported {', '.join(answer.files)}.")
+            self._state.add_log("done", f"Exported {', '.join(answer.files)}.")
 
     def _weights_done(self, answer: m.Event) -> None:
         if isinstance(answer, m.CommandDone):
             done = "saved" if answer.command == "SaveWeights" else "loaded"
-            self._state.add_log("info", f"The weights are {done}.")
+            self._state.add_log("done", f"The weights are {done}.")
 
     def _ask_save(self, title: str, suffix: str, kinds: str, name: str = "") -> Path | None:
         folder = self._state.path.parent if self._state.path else Path.home()

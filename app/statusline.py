@@ -9,6 +9,7 @@ from . import theme
 from .state import EditorState, LogLine, Run, SessionInfo
 
 NEWS_MS = 6000
+NEWS_ROLES = {"done": "ok", "warning": "warn", "error": "stop"}
 SESSION_WORDS = {
     "starting": ("muted", "session starting"),
     "ready": ("ok", "session ready"),
@@ -83,14 +84,17 @@ class StatusLine(QStatusBar):
         self.labels["graph"].setText(text)
 
     def _show_news(self, line: LogLine) -> None:
-        """Say a warning or an error for some seconds; the history keeps it."""
-        if line.level == "info":
+        """Say what was asked for and is done, a warning or an error for some seconds.
+
+        The history keeps it.
+        """
+        if line.level not in NEWS_ROLES:
             return
         label = self.labels["activity"]
         text = line.message.splitlines()[0] if line.message else ""
         room = max(200, self.width() - 640)
         short = label.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
-        _say(label, short, "stop" if line.level == "error" else "warn")
+        _say(label, short, NEWS_ROLES[line.level])
         label.setToolTip(line.message)
         self._news_over.start(NEWS_MS)
 

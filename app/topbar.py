@@ -33,7 +33,7 @@ class TopBar(QWidget):
         super().__init__()
         self.setFixedHeight(HEIGHT)
         self._state, self._actions = state, actions
-        self.menu_button = QPushButton("Cellwire")
+        self.menu_button = QPushButton("Cellwire ▾")
         self.menu_button.setProperty("role", "flat")
         self.menu_button.setFont(theme.font(theme.HEAD, 700))
         self.menu_button.setMenu(menu)

@@ -229,6 +229,8 @@ class MainWindow(QMainWindow):
         self.canvas.compile_asked.connect(self.control.compile_selection)
         self.canvas.dissolve_asked.connect(self.control.dissolve_group)
         self.palette_panel.chosen.connect(self.canvas.editor.add_node_in_view)
+        for id in ("train", "resume_training", "overfit"):
+            self.actions_by_id[id].triggered.connect(self._show_training)
         for signal in (state.run_changed, state.session_changed, state.selection_changed):
             signal.connect(self._refresh)
         state.undo_stack.indexChanged.connect(self._refresh)
@@ -250,6 +252,11 @@ class MainWindow(QMainWindow):
         actions["redo"].setText(f"Redo {undo.redoText()[:1].lower()}{undo.redoText()[1:]}".strip())
         self.topbar.fill(primary)
         self._show_title()
+
+    def _show_training(self) -> None:
+        """Bring the Training tab to the front, whoever asks for a training."""
+        if "Training" in self.docks:
+            self.docks["Training"].raise_()
 
     def _show_title(self) -> None:
         self.setWindowTitle(f"{self.state.name}[*] — Cellwire")

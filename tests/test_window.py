@@ -372,6 +372,24 @@ def test_the_bars_tell_what_is_going_on(window: MainWindow) -> None:
     assert (card.title, card.why) == ("Paused before b · hit 3", "absmax 214.7 > 100")
 
 
+def test_what_is_done_is_told_at_the_bottom(window: MainWindow) -> None:
+    activity = window.statusline.labels["activity"]
+    news.take(window.state, m.TrainingFinished(450, 10, 0.33, 0.41, 0.922, 1.4))
+    assert activity.text() == "Training ended after 450 steps, held-out accuracy 92.2%."
+    assert activity.property("role") == "ok"
+
+
+def test_train_brings_its_tab_to_the_front(window: MainWindow, qtbot: QtBot) -> None:
+    training = window.add_panel("bottom", "Training", QLabel("1"))
+    other = window.add_panel("bottom", "Two", QLabel("2"))
+    qtbot.waitUntil(lambda: window.tabifiedDockWidgets(training) == [other])
+    other.raise_()
+    qtbot.waitUntil(lambda: not other.visibleRegion().isEmpty())
+    window.actions_by_id["train"].setEnabled(True)
+    window.actions_by_id["train"].trigger()
+    qtbot.waitUntil(lambda: not training.visibleRegion().isEmpty())
+
+
 def test_a_run_is_shown_on_nodes_and_wires(window: MainWindow) -> None:
     add(window, "a", "data.digits")
     add(window, "b", "ops.scale")
