@@ -13,7 +13,7 @@ import msgspec
 from ..engine.compiler.trace import TraceBreak, trace
 from ..engine.dtype import float32, int32
 from ..engine.random import RandomState, using
-from ..engine.shape import Aval, ShapeError
+from ..engine.shape import Aval, ShapeError, element_count
 from .cost import Cost, cost_of
 from .inspection import HABITS
 from .library import LIBRARY
@@ -188,10 +188,7 @@ def _as_labels(aval: Aval) -> Aval:
 def _flattened(aval: Aval) -> Aval | None:
     if aval.ndim < 3:
         return None
-    size: Any = 1
-    for dim in aval.shape[1:]:
-        size = size * dim
-    return Aval((aval.shape[0], size), aval.dtype)
+    return Aval((aval.shape[0], element_count(aval.shape[1:])), aval.dtype)
 
 
 _REMEDIES: tuple[tuple[str, Callable[[Aval], Aval | None]], ...] = (

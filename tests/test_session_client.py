@@ -150,6 +150,7 @@ def test_send_does_not_wait_for_a_session_that_does_not_read() -> None:
     client.start()
     for _ in range(4):
         client.send(m.LoadDocument("x" * 100_000))
+    assert client.alive, "the pipe is full, so a send that waits returns when the process is gone"
     client.kill()
 
 

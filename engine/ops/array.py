@@ -12,7 +12,7 @@ from ..tensor import Tensor
 from . import fast, unbroadcast
 from .cast import TensorLike, as_tensor
 from .registry import Call, GradContext, Grads, Op, Pointwise, View, apply, op
-from .rules import as_shape, normalize_axes, normalize_axis, product, same
+from .rules import as_shape, normalize_axes, normalize_axis, same
 
 
 @op(
@@ -87,7 +87,7 @@ def _resolve(input: Shape, shape: Shape) -> Shape:
     holes = [axis for axis, size in enumerate(shape) if size == -1]
     if not holes:
         return shape
-    known = product([size for size in shape if size != -1])
+    known = element_count([size for size in shape if size != -1])
     total = element_count(input)
     fits = len(holes) == 1 and known != 0
     rest: Dim = total // known if fits else 0
@@ -345,5 +345,5 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     last = normalize_axis("flatten", end_dim, len(shape))
     if first >= len(shape):
         return reshape(input, (*shape, 1))
-    joined = product(shape[first : last + 1])
+    joined = element_count(shape[first : last + 1])
     return reshape(input, (*shape[:first], joined, *shape[last + 1 :]))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..dtype import bool_, int32, int64
-from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
+from ..shape import Aval, Dim, ShapeError, SymDim, element_count, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, creation, fast, logic
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .registry import Call, Composite, GradContext, Grads, Reduce, op
-from .rules import normalize_axes, product, reduced_shape, require_float
+from .rules import normalize_axes, reduced_shape, require_float
 
 Axis = int | Sequence[int] | None
 
@@ -50,7 +50,7 @@ def restored(ctx: GradContext, value: Tensor) -> Tensor:
 def count_of(tensor: Tensor, axis: tuple[int, ...] | None) -> Dim:
     """Return how many elements meet in one of the result."""
     axes = normalize_axes("mean", axis, len(tensor.shape))
-    return product([tensor.shape[a] for a in axes])
+    return element_count([tensor.shape[a] for a in axes])
 
 
 def _sum_kernel(input: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtype import DType, bool_
-from ..shape import Aval, Dim, Shape, ShapeError, SymDim, broadcast_shapes, shape_text
+from ..shape import Aval, Shape, ShapeError, SymDim, broadcast_shapes, shape_text
 
 
 def same(input: Aval, *_: Aval, **__: Any) -> Aval:
@@ -142,8 +141,3 @@ def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
     if keepdims:
         return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
-
-
-def product(sizes: Sequence[Dim]) -> Dim:
-    """Return the product of sizes."""
-    return math.prod(sizes, start=1)  # pyright: ignore[reportArgumentType, reportReturnType]
