@@ -110,6 +110,10 @@ class CrossEntropyLoss(LossBase):
         ``[n, c]`` or ``[n, c, ...]``, not normalised.
     labels : Tensor
         ``[n]`` class numbers, or probabilities of the logits' shape.
+
+    References
+    ----------
+    Szegedy et al., Rethinking the Inception Architecture, 2015 (label smoothing).
     """
 
     def __init__(

@@ -282,6 +282,10 @@ class Momentum(Optimizer):
     ------
     ValueError
         If `momentum` is negative.
+
+    References
+    ----------
+    Sutskever et al., On the importance of initialization and momentum in deep learning, 2013.
     """
 
     def __init__(

@@ -122,6 +122,10 @@ def elu(input_x: TensorLike, alpha: float = 1.0) -> Call:
     -------
     Tensor
         The shape of the input.
+
+    References
+    ----------
+    Clevert, Unterthiner and Hochreiter, Exponential Linear Units, 2015.
     """
     return (as_float(input_x),), {"alpha": float(alpha)}
 
@@ -157,6 +161,10 @@ def silu(input: TensorLike) -> Call:
     -------
     Tensor
         The shape of the input.
+
+    References
+    ----------
+    Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units, 2017.
     """
     return (as_float(input),), {}
 

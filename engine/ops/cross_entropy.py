@@ -210,6 +210,10 @@ def cross_entropy(
     ------
     ValueError
         If the shapes do not fit or a label is outside the classes.
+
+    References
+    ----------
+    Szegedy et al., Rethinking the Inception Architecture, 2015 (label smoothing).
     """
     return _prepare_labels(
         "cross_entropy", (input, target, weight), ignore_index, reduction, label_smoothing

@@ -89,6 +89,10 @@ def dropout(
     ------
     ValueError
         If ``p`` is not in 0..1.
+
+    References
+    ----------
+    Srivastava et al., Dropout, 2014.
     """
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p must be in 0..1, it is {p}.")

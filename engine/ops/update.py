@@ -169,6 +169,10 @@ def momentum_update(
     -------
     tuple of Tensor
         New weights and accumulation.
+
+    References
+    ----------
+    Sutskever et al., On the importance of initialization and momentum in deep learning, 2013.
     """
     return _prepare((param, accum, grad), (lr,)), {
         "momentum": float(momentum), "weight_decay": float(weight_decay),
