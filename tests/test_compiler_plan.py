@@ -1,5 +1,11 @@
 """Plans: fused machine code gives what the interpreter gives, in few kernels."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from cellwire.engine import ops
@@ -23,15 +29,21 @@ F32 = np.float32
 rng = np.random.default_rng(7)
 
 
-def normal(*shape, dtype=F32):
+def normal(*shape: int, dtype: Any = F32) -> np.ndarray:
     return np.random.default_rng(sum(shape) + 1).normal(size=shape).astype(dtype)
 
 
-def traced(fn, *arrays):
+def traced(fn: Callable[..., Any], *arrays: np.ndarray) -> Any:
     return trace(fn, [Aval(a.shape, dtype_of(a.dtype)) for a in arrays])
 
 
-def check(fn, *arrays, rtol=2e-5, atol=2e-5, taps=()):
+def check(
+    fn: Callable[..., Any],
+    *arrays: np.ndarray,
+    rtol: float = 2e-5,
+    atol: float = 2e-5,
+    taps: Sequence[Any] = (),
+) -> Any:
     """Compile, compare with the interpreter, return the plan."""
     call = traced(fn, *arrays)
     arrays = [*arrays, *(t.data for t in call.captured)]
@@ -46,7 +58,7 @@ def check(fn, *arrays, rtol=2e-5, atol=2e-5, taps=()):
     return plan
 
 
-def kernels(plan):
+def kernels(plan: Any) -> int:
     assert plan.report.host_steps == ()
     return sum(kernel.calls for kernel in plan.report.kernels)
 
@@ -54,7 +66,7 @@ def kernels(plan):
 # ---- what fuses ------------------------------------------------------------------------------
 
 
-def test_a_pointwise_chain_with_broadcasting_is_one_kernel():
+def test_a_pointwise_chain_with_broadcasting_is_one_kernel() -> None:
     plan = check(
         lambda x, y, z: ops.tanh(x * y + z) - ops.exp(-ops.abs(x)),
         normal(5, 7), normal(7), normal(5, 1),
@@ -62,18 +74,18 @@ def test_a_pointwise_chain_with_broadcasting_is_one_kernel():
     assert kernels(plan) == 1
 
 
-def test_softmax_and_its_gradient_are_one_kernel():
+def test_softmax_and_its_gradient_are_one_kernel() -> None:
     x, dy = normal(6, 10), normal(6, 10)
     assert kernels(check(ops.softmax, x)) == 1
     both = check(lambda x, dy: grad(lambda v: ops.sum(ops.softmax(v) * dy))(x), x, dy)
     assert kernels(both) == 1
 
 
-def test_layer_norm_and_its_three_gradients_are_one_kernel():
+def test_layer_norm_and_its_three_gradients_are_one_kernel() -> None:
     x, g, b, dy = normal(6, 10), normal(10), normal(10), normal(6, 10)
 
-    def backward(x, g, b, dy):
-        def loss(x, g, b):
+    def backward(x: Any, g: Any, b: Any, dy: Any) -> Any:
+        def loss(x: Any, g: Any, b: Any) -> Any:
             return ops.sum(ops.layer_norm(x, (10,), g, b) * dy)
 
         return grad(loss, (0, 1, 2))(x, g, b)
@@ -82,14 +94,14 @@ def test_layer_norm_and_its_three_gradients_are_one_kernel():
     assert kernels(check(backward, x, g, b, dy, rtol=1e-4, atol=1e-5)) == 1
 
 
-def test_cross_entropy_is_one_kernel_and_with_its_gradient_two():
+def test_cross_entropy_is_one_kernel_and_with_its_gradient_two() -> None:
     x, labels = normal(6, 10), np.arange(6, dtype=np.int32)
     assert kernels(check(ops.cross_entropy, x, labels)) == 1
     both = check(lambda x, y: value_and_grad(lambda v: ops.cross_entropy(v, y))(x), x, labels)
     assert kernels(both) == 2
 
 
-def test_a_dense_layer_takes_bias_activation_residual_and_norm_as_its_epilogue():
+def test_a_dense_layer_takes_bias_activation_residual_and_norm_as_its_epilogue() -> None:
     x, w, b, g = normal(9, 12), normal(12, 12), normal(12), normal(12)
     plan = check(
         lambda x, w, b, g: ops.layer_norm(ops.relu(ops.dense(x, w, b)) + x, (12,), g, b),
@@ -99,33 +111,33 @@ def test_a_dense_layer_takes_bias_activation_residual_and_norm_as_its_epilogue()
     assert plan.report.kernels[0].kind == "gemm"
 
 
-def test_what_a_gemm_is_followed_by_may_read_what_was_computed_before_it():
-    def fn(x, w):
+def test_what_a_gemm_is_followed_by_may_read_what_was_computed_before_it() -> None:
+    def fn(x: Any, w: Any) -> Any:
         early = ops.tanh(x * x)
         return ops.maximum(ops.tanh(ops.matmul(x, w)), early)
 
     assert kernels(check(fn, normal(3, 4, 6), normal(6, 6))) == 1
 
 
-def test_a_batch_of_columns_is_no_matrix_of_rows():
+def test_a_batch_of_columns_is_no_matrix_of_rows() -> None:
     check(lambda x, y: ops.tanh(ops.matmul(x, y)) + 1.0, normal(5, 8, 3), normal(5, 3, 1))
 
 
-def test_batch_statistics_and_normalisation_are_one_kernel():
-    def fn(x, mean, variance, weight, bias):
+def test_batch_statistics_and_normalisation_are_one_kernel() -> None:
+    def fn(x: Any, mean: Any, variance: Any, weight: Any, bias: Any) -> Any:
         return ops.batch_norm(x, mean, variance, weight, bias, training=True)
 
     plan = check(fn, normal(4, 3, 5, 6), normal(3), np.abs(normal(3)), normal(3), normal(3))
     assert kernels(plan) == 1
 
 
-def test_column_sums_run_in_one_pass():
+def test_column_sums_run_in_one_pass() -> None:
     plan = check(lambda x: (ops.sum(x, 0), ops.sum(x * x, 0)), normal(20, 33))
     assert kernels(plan) == 1
 
 
-def test_equal_updates_of_tensors_of_other_sizes_share_one_kernel():
-    def step(*args):
+def test_equal_updates_of_tensors_of_other_sizes_share_one_kernel() -> None:
+    def step(*args: Any) -> Any:
         half = len(args) // 2
         return tuple(p - 0.1 * g for p, g in zip(args[:half], args[half:], strict=True))
 
@@ -134,8 +146,8 @@ def test_equal_updates_of_tensors_of_other_sizes_share_one_kernel():
     assert plan.report.kernels[0].calls == 3
 
 
-def test_groups_stay_convex():
-    def fn(x):
+def test_groups_stay_convex() -> None:
+    def fn(x: Any) -> Any:
         a = ops.exp(x)
         b = ops.matmul(a, a)
         return a + b + ops.sum(a * b)
@@ -165,7 +177,7 @@ def test_groups_stay_convex():
         lambda x: (x, x + 1.0, ops.sum(x)),
     ],
 )
-def test_views_are_read_in_place_or_copied_right(fn):
+def test_views_are_read_in_place_or_copied_right(fn: Callable[..., Any]) -> None:
     check(fn, normal(3, 4, 5))
 
 
@@ -174,11 +186,11 @@ def test_views_are_read_in_place_or_copied_right(fn):
     [((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((3, 4), (2, 4, 5)),
      ((1, 4), (4, 1)), ((4,), (4, 5)), ((2, 1, 3, 4), (5, 4, 2))],
 )  # fmt: skip
-def test_contractions_of_any_rank(a, b):
+def test_contractions_of_any_rank(a: Any, b: Any) -> None:
     check(lambda x, y: ops.relu(ops.matmul(x, y) + 1.0), normal(*a), normal(*b))
 
 
-def test_transposed_operands_need_no_copy():
+def test_transposed_operands_need_no_copy() -> None:
     plan = check(
         lambda x, y: ops.matmul(ops.transpose(x, (1, 0)), ops.transpose(y, (1, 0))),
         normal(4, 3), normal(5, 4),
@@ -187,14 +199,14 @@ def test_transposed_operands_need_no_copy():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32])
-def test_other_dtypes(dtype):
+def test_other_dtypes(dtype: Any) -> None:
     x = (normal(5, 6) * 3).astype(dtype)
     tolerance = 2e-3 if dtype == np.float16 else 1e-6
     check(lambda x: ops.maximum(x * x - x, x), x, rtol=tolerance, atol=tolerance)
     check(lambda x: ops.sum(x + x, -1), x, rtol=tolerance, atol=tolerance)
 
 
-def test_an_op_with_a_numpy_kernel_runs_between_native_runs_and_is_reported():
+def test_an_op_with_a_numpy_kernel_runs_between_native_runs_and_is_reported() -> None:
     plan = check(lambda x: ops.exp(ops.concat([x * 2.0, x + 1.0])), normal(3, 4))
     assert [(s.op, bool(s.reason)) for s in plan.report.host_steps] == [("concat", True)]
     assert plan.report.native_runs == 2
@@ -212,13 +224,15 @@ def test_an_op_with_a_numpy_kernel_runs_between_native_runs_and_is_reported():
         lambda x: ops.amin(x > 1, axis=0),
     ],
 )
-def test_what_native_code_does_not_know_of_a_dtype_runs_in_numpy_and_is_reported(fn):
+def test_what_native_code_does_not_know_of_a_dtype_runs_in_numpy_and_is_reported(
+    fn: Callable[..., Any],
+) -> None:
     plan = check(lambda x: ops.cast(fn(ops.exp(x)), dtype_of("float32")) * 2, abs(normal(4, 6)))
     assert len(plan.report.host_steps) == 1
     assert plan.report.kernels
 
 
-def test_nan_infinity_and_signed_zero_survive():
+def test_nan_infinity_and_signed_zero_survive() -> None:
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 1.0, -1.0], F32)
     plan = compile_graph(
         traced(lambda x: (x * 1.0, ops.maximum(x, 0.0) + x, ops.isnan(x)), x).graph
@@ -230,7 +244,7 @@ def test_nan_infinity_and_signed_zero_survive():
     np.testing.assert_array_equal(nan, np.isnan(x))
 
 
-def test_softmax_of_large_and_infinite_logits():
+def test_softmax_of_large_and_infinite_logits() -> None:
     x = np.array([[1e30, 1e30, 0], [-np.inf, 0, 0], [np.nan, 0, 1]], F32)
     (out,) = compile_graph(traced(ops.softmax, x).graph)(x)
     np.testing.assert_allclose(out[:2], [[0.5, 0.5, 0], [0, 0.5, 0.5]], rtol=1e-6)
@@ -242,15 +256,15 @@ BINARY = [ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum]
 
 
 @st.composite
-def programs(draw):
+def programs(draw: Any) -> Any:
     """Random graphs of pointwise ops, reductions and views over small tensors."""
     steps = draw(st.lists(st.integers(0, 10**6), min_size=1, max_size=12))
     shape = draw(st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 19)))
     return shape, steps
 
 
-def build(steps):
-    def fn(x, y):
+def build(steps: Sequence[Any]) -> Any:
+    def fn(x: Any, y: Any) -> Any:
         values = [x, y]
         for step in steps:
             kind, step = step % 8, step // 8
@@ -275,7 +289,7 @@ def build(steps):
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(programs())
-def test_random_graphs_agree_with_the_interpreter(program):
+def test_random_graphs_agree_with_the_interpreter(program: Any) -> None:
     shape, steps = program
     check(build(steps), normal(*shape), normal(shape[0], 1, shape[2]), rtol=1e-4, atol=1e-5)
 
@@ -283,8 +297,8 @@ def test_random_graphs_agree_with_the_interpreter(program):
 # ---- plans -----------------------------------------------------------------------------------
 
 
-def test_another_batch_size_compiles_no_new_machine_code():
-    def fn(x, w, b):
+def test_another_batch_size_compiles_no_new_machine_code() -> None:
+    def fn(x: Any, w: Any, b: Any) -> Any:
         h = ops.relu(ops.dense(x, w, b))
         return ops.mean(ops.softmax(h) * h), ops.sum(h, 0)
 
@@ -294,11 +308,13 @@ def test_another_batch_size_compiles_no_new_machine_code():
         assert not check(fn, normal(batch, 12), w, b, rtol=1e-4, atol=1e-4).report.compiled
 
 
-def test_an_edit_compiles_only_the_kernels_that_changed(monkeypatch, tmp_path):
+def test_an_edit_compiles_only_the_kernels_that_changed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path))
 
-    def net(last):
-        def fn(x, w):
+    def net(last: Callable[..., Any]) -> Any:
+        def fn(x: Any, w: Any) -> Any:
             return last(ops.matmul(ops.matmul(ops.tanh(x) * 1.5, w) * 2.5, w))
 
         return compile_graph(traced(fn, normal(4, 6), normal(6, 6)).graph)
@@ -310,7 +326,7 @@ def test_an_edit_compiles_only_the_kernels_that_changed(monkeypatch, tmp_path):
     assert len(set(tmp_path.rglob("*.o")) - before) == 2  # the last kernel and the program
 
 
-def test_a_tap_gives_its_value_before_anything_reads_it():
+def test_a_tap_gives_its_value_before_anything_reads_it() -> None:
     call = traced(lambda x: ops.exp(ops.tanh(x) * 2.0) + 1.0, normal(4, 5))
     tapped = call.graph.nodes[1].outputs[0]
     plan = compile_graph(call.graph, taps=[tapped])
@@ -325,7 +341,7 @@ def test_a_tap_gives_its_value_before_anything_reads_it():
     assert sum(k.calls for k in plan.report.kernels) == 2
 
 
-def test_what_a_tap_yields_can_be_changed_before_it_is_read():
+def test_what_a_tap_yields_can_be_changed_before_it_is_read() -> None:
     call = traced(lambda x: ops.exp(x) * 2.0, normal(3))
     plan = compile_graph(call.graph, taps=[call.graph.nodes[0].outputs[0]])
     run = plan.segments(normal(3))
@@ -336,7 +352,7 @@ def test_what_a_tap_yields_can_be_changed_before_it_is_read():
     assert end.value.value[0].tolist() == [10, 10, 10]
 
 
-def test_results_never_share_memory_with_later_calls():
+def test_results_never_share_memory_with_later_calls() -> None:
     plan = check(lambda x: (ops.exp(x), ops.sum(ops.exp(x) * 2.0, 0)), normal(3, 4))
     first = [a.copy() for a in plan(normal(3, 4))]
     kept = plan(normal(3, 4))
@@ -345,7 +361,7 @@ def test_results_never_share_memory_with_later_calls():
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_plan_names_the_array_that_does_not_fit():
+def test_a_plan_names_the_array_that_does_not_fit() -> None:
     plan = check(lambda x: x + 1.0, normal(3, 4))
     with pytest.raises(ValueError, match=r"float32\[3, 4\]"):
         plan(normal(4, 3))
@@ -353,8 +369,8 @@ def test_a_plan_names_the_array_that_does_not_fit():
         plan()
 
 
-def test_the_report_names_origins_and_shows_code():
-    def fn(x):
+def test_the_report_names_origins_and_shows_code() -> None:
+    def fn(x: Any) -> Any:
         with at(Origin((), "n1", "out")):
             y = ops.exp(x)
         with at(Origin((), "n2", "out")):
@@ -366,7 +382,7 @@ def test_the_report_names_origins_and_shows_code():
     assert "1 kernels" in str(report)
 
 
-def test_blocks_alive_together_never_overlap():
+def test_blocks_alive_together_never_overlap() -> None:
     blocks = [Lifetime(100 * (i % 5 + 1), i // 2, i // 2 + i % 4) for i in range(30)]
     offsets, total = place(blocks)
     for i, a in enumerate(blocks):
@@ -383,7 +399,7 @@ def test_blocks_alive_together_never_overlap():
 # ---- gradients of graphs ---------------------------------------------------------------------
 
 
-def test_a_differentiated_graph_splits_into_forward_and_backward():
+def test_a_differentiated_graph_splits_into_forward_and_backward() -> None:
     call = traced(lambda x, w: ops.sum(ops.tanh(ops.matmul(x, w))), normal(3, 4), normal(4, 2))
     split = differentiate(call.graph, 1, [0, 1])
     verify(split.forward)
@@ -396,7 +412,7 @@ def test_a_differentiated_graph_splits_into_forward_and_backward():
     np.testing.assert_allclose(dw, x.T @ slope, rtol=1e-5)
 
 
-def test_a_graph_as_an_op_has_first_and_second_gradients():
+def test_a_graph_as_an_op_has_first_and_second_gradients() -> None:
     x = Tensor(normal(5))
     graph_op = GraphOp(traced(lambda x: ops.tanh(x) * x, x.data).graph, 1, "piece")
     twice = grad(lambda v: ops.sum(grad(lambda u: ops.sum(graph_op(u)[0]))(v)))
@@ -407,8 +423,8 @@ def test_a_graph_as_an_op_has_first_and_second_gradients():
 # ---- convolution and pooling -----------------------------------------------------------------
 
 
-def test_a_convolutional_net_and_its_gradients_are_one_native_run():
-    def loss(x, w, b, v):
+def test_a_convolutional_net_and_its_gradients_are_one_native_run() -> None:
+    def loss(x: Any, w: Any, b: Any, v: Any) -> Any:
         h = ops.relu(ops.conv2d(x, w, b, pad_mode="pad", padding=1))
         h = ops.max_pool2d(h, 2, 2)
         return ops.sum(ops.square(ops.dense(ops.reshape(h, (h.shape[0], -1)), v)))
@@ -420,8 +436,8 @@ def test_a_convolutional_net_and_its_gradients_are_one_native_run():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_overlapping_windows_and_large_images(dtype):
-    def fn(x, w):
+def test_overlapping_windows_and_large_images(dtype: Any) -> None:
+    def fn(x: Any, w: Any) -> Any:
         y = ops.conv2d(ops.transpose(x, (0, 1, 3, 2)), w, stride=2, dilation=2)
         return ops.sum(ops.max_pool2d(y, 3, 1)) + ops.sum(ops.exp(-ops.abs(y)))
 
@@ -429,7 +445,7 @@ def test_overlapping_windows_and_large_images(dtype):
     check(value_and_grad(fn, (0, 1)), x, w, rtol=1e-3, atol=1e-3)
 
 
-def test_padded_pooling_and_groups_stay_with_numpy_and_say_so():
+def test_padded_pooling_and_groups_stay_with_numpy_and_say_so() -> None:
     plan = check(lambda x: ops.max_pool2d(x, 3, 2, 1) * 2.0, normal(2, 3, 7, 7))
     assert [step.op for step in plan.report.host_steps] == ["max_pool2d_taps"]
     plan = check(lambda x, w: ops.conv2d(x, w, groups=3), normal(2, 3, 7, 7), normal(3, 1, 3, 3))
