@@ -21,6 +21,10 @@ def close(a: Any, b: Any, rtol: float = 1e-4, atol: float = 1e-5) -> None:
     np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=rtol, atol=atol)
 
 
+def compiled(fn: Callable[..., Any]) -> Any:
+    return cw.jit(fn, fullgraph=True)
+
+
 def make_net(seed: int = 0) -> nn.SequentialCell:
     cw.set_seed(seed)
     rng = np.random.default_rng(seed)
