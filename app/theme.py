@@ -296,8 +296,3 @@ def palette(theme: Theme) -> QPalette:
     for key in (role.WindowText, role.Text, role.ButtonText, role.HighlightedText):
         result.setColor(group.Disabled, key, QColor(theme.faint))
     return result
-
-
-def reduced_motion() -> bool:
-    """Whether the system asks for less motion, so that animations are skipped."""
-    return QApplication.isEffectEnabled(Qt.UIEffect.UI_General) is False

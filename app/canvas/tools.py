@@ -19,7 +19,6 @@ from .boxes import GroupItem
 if TYPE_CHECKING:
     from .view import CanvasView
 
-GRADIENT_MARK = "gradient"
 LEAST_BOX = 60.0
 
 

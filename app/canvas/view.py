@@ -51,14 +51,6 @@ class CanvasView(SheetView):
         for signal in (state.document_changed, state.document_replaced):
             signal.connect(self._drop_gesture)
 
-    def reveal(self, node: str) -> None:
-        """Select a node, and bring it into view if it is not."""
-        item = self.canvas.nodes.get(node)
-        if item is not None:
-            self.state.select(Selection(nodes=frozenset({node})))
-            if not self.visible_rect().contains(item.frame):
-                self.center_on(item.frame.center())
-
     def paint_over(self) -> None:
         """Draw the wire that is lit up and the gesture that is going on."""
         super().paint_over()

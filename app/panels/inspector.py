@@ -14,7 +14,6 @@ from ..state import EditorState
 from .editors import Editor, editor
 from .rows import Facts, column, count, figure, label, large, row, set_role
 
-STATE_ROLES = {"compiled": "ok", "stale": "warn", "eager": "stop"}
 COSTS = ("parameters", "FLOPs / sample", "time", "update / weight")
 
 
