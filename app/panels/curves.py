@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPen
@@ -24,17 +26,22 @@ class Plot(pg.PlotWidget):
         self.setToolTip(title)
         self.setMinimumHeight(80)
         for name in ("left", "bottom"):
-            axis = self.getPlotItem().getAxis(name)
+            axis = self._axes_item.getAxis(name)
             axis.setStyle(tickLength=0, tickTextOffset=6, maxTickLevel=0)
             axis.setTickFont(theme.font(10, mono=True))
         self.show_axes(False)
         self.recolor()
         theme.switch.changed.connect(self.recolor)
 
+    @property
+    def _axes_item(self) -> pg.PlotItem:
+        item: Any = self.getPlotItem()  # checkers take it for None, which it is before __init__
+        return item
+
     def _drop_menus(self) -> None:
         """End the menus that pyqtgraph makes without a parent, which would outlive the plot."""
         self.setMenuEnabled(False)
-        menu = self.getPlotItem().ctrlMenu
+        menu = self._axes_item.ctrlMenu
         if menu is not None:
             menu.setParent(self, menu.windowFlags())
 
@@ -47,17 +54,17 @@ class Plot(pg.PlotWidget):
     def show_axes(self, shown: bool) -> None:
         """Show axes and grid, or nothing while there is nothing to read off them."""
         for name in ("left", "bottom"):
-            axis = self.getPlotItem().getAxis(name)
+            axis = self._axes_item.getAxis(name)
             axis.setStyle(showValues=shown)
             axis.setVisible(shown)
-        self.getPlotItem().showGrid(x=False, y=shown, alpha=0.25)
+        self._axes_item.showGrid(x=False, y=shown, alpha=0.25)
 
     def recolor(self, _: object = None) -> None:
         """Take the colours of the current theme."""
         colors = theme.current()
         self.setBackground(QColor(colors.panel))
         for name in ("left", "bottom"):
-            axis = self.getPlotItem().getAxis(name)
+            axis = self._axes_item.getAxis(name)
             axis.setPen(pg.mkPen(colors.line))
             axis.setTextPen(pg.mkPen(colors.muted))
         for curve, token, dashed in self._curves:

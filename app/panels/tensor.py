@@ -215,8 +215,9 @@ class TensorPanel(QWidget):
         self.facts.show_fact("tensor", f"{shape} {stats.dtype}")
         self.facts.show_fact("mean · std", f"{figure(stats.mean)} · {figure(stats.std)}")
         paused = self._state.run.paused
-        here = paused is not None and paused.edge is not None
-        hit = here and bool(paused.condition) and key_of(paused.edge) == self._state.focus
+        hit = False
+        if paused is not None and paused.edge is not None:
+            hit = bool(paused.condition) and key_of(paused.edge) == self._state.focus
         self.facts.show_fact("min · max", f"{figure(stats.min)} · {figure(stats.max)}", alarm=hit)
         self.facts.show_fact(
             "zeros · NaN · Inf",
