@@ -183,7 +183,8 @@ def export(tour: Tour) -> None:
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise TourError(f"The exported file failed: {ran.stderr.strip().splitlines()[-1]}")
-    tour.tell(f"Exported {path.name}; run on its own it says: {ran.stdout.strip()}")
+    said = ", ".join(ran.stdout.split("\n")).strip(", ")
+    tour.tell(f"Exported {path.name}; run on its own it says: {said}.")
 
 
 def light(tour: Tour) -> None:

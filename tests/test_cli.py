@@ -202,12 +202,17 @@ def test_compile_names_what_a_selection_lacks(mlp: Path, capsys: Any) -> None:
 
 
 def test_export_writes_python_that_runs(mlp: Path, tmp_path: Path, capsys: Any) -> None:
-    target = tmp_path / "elsewhere" / "net.py"
-    target.parent.mkdir()
+    target = tmp_path / "not" / "there yet" / "net.py"
     assert main(["export", str(mlp), "-o", str(target), "--json"]) == 0
     (told,) = lines(capsys.readouterr().out)
     assert str(target) in told["files"]
     assert "def construct" in target.read_text()
+
+
+def test_export_says_where_nothing_can_be_written(mlp: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["export", str(mlp), "-o", str(tmp_path / "file" / "net.py")]) == 1
+    assert "The folder" in capsys.readouterr().err
 
 
 BAD: dict[str, tuple[int, str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -46,27 +47,25 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def source_files(*patterns: str) -> set[str]:
-    """Paths in the checkout, relative to it, of files below the package's folders."""
-    found = (p for folder in FOLDERS for pattern in patterns for p in (ROOT / folder).rglob(pattern))
-    return {str(p.relative_to(ROOT)) for p in found if "__pycache__" not in p.parts}
+def files_below(root: Path, *folders: str) -> set[str]:
+    """Paths relative to `root` of the files in these folders, but for what running leaves there."""
+    found = (path for folder in folders for path in (root / folder).rglob("*") if path.is_file())
+    left = ("~", ".safetensors")
+    names = (path.relative_to(root).as_posix() for path in found)
+    return {name for name in names if "__pycache__" not in name and not name.endswith(left)}
 
 
 def test_every_module_is_in_the_wheel(installed: Path) -> None:
-    packed = {str(p.relative_to(installed / "cellwire")) for p in installed.rglob("*.py")}
-    assert source_files("*.py") <= packed
+    modules = {name for name in files_below(ROOT, *FOLDERS) if name.endswith(".py")}
+    assert modules <= files_below(installed / "cellwire", *FOLDERS)
 
 
 def test_every_asset_is_in_the_wheel(installed: Path) -> None:
-    wanted = {p for p in source_files("*") if p.startswith("assets") and (ROOT / p).is_file()}
-    packed = {str(p.relative_to(installed / "cellwire")) for p in (installed / "cellwire").rglob("*")}
-    assert {p for p in wanted if not p.endswith("~")} <= packed
+    assert files_below(ROOT, "assets") <= files_below(installed / "cellwire", "assets")
 
 
 def test_every_module_imports_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     env_path = {"PYTHONPATH": str(installed), "QT_QPA_PLATFORM": "offscreen"}
-    import os
-
     result = subprocess.run(
         [sys.executable, "-P", "-c", IMPORT_ALL, str(installed)],
         cwd=tmp_path, env={**os.environ, **env_path}, capture_output=True, text=True, check=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from ..session.messages import Export, Exported, LoadWeights
@@ -37,9 +38,19 @@ def carry_out(options: argparse.Namespace, output: Output) -> int:
         driver.open(options.file)
         if options.weights is not None:
             driver.ask(LoadWeights(str(options.weights.resolve())), code=Exit.USAGE)
+        _make_folder(target.resolve().parent)
         answer = driver.ask(Export(str(target.resolve())), code=Exit.USAGE)
         if isinstance(answer, Exported):
             output.record("exported", files=answer.files)
             for file in answer.files:
                 output.say(f"wrote {file}")
     return Exit.OK
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CliError(f"The folder {folder} cannot be made: {error.strerror}.") from error
+    if not os.access(folder, os.W_OK):
+        raise CliError(f"Nothing may be written in {folder}.", "Name another place with -o.")
