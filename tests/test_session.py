@@ -459,6 +459,18 @@ def test_weights_beside_a_document_come_with_it(tmp_path: Path) -> None:
     assert other.only(m.RunFinished).loss == loss
 
 
+@pytest.mark.parametrize("place", ["", "file/w.safetensors"])
+def test_weights_that_cannot_be_saved_are_told(talk: Talk, tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("in the way of a folder")
+    for steps in (None, 2):
+        if steps is not None:
+            talk.ask(m.Train(steps=steps))
+        failed = talk.ask(m.SaveWeights(str(tmp_path / place) if place else ""))
+        assert isinstance(failed, m.CommandFailed)
+        assert failed.fix
+        assert failed.traceback == ""
+
+
 def test_weights_of_another_graph_are_refused(talk: Talk, tmp_path: Path) -> None:
     np_file = tmp_path / "other.safetensors"
     save_file({"x": np.ones(3, np.float32)}, np_file)

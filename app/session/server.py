@@ -309,7 +309,13 @@ class Session:
                 self._running.show(execution, edge, way, run.done)
 
     def _save(self, path: str) -> None:
-        self._fitting.save(self.graph, path)
+        fix = "Make room or choose another place."
+        if not Path(path).name:
+            raise SessionError("The weights need the name of a file.", fix)
+        try:
+            self._fitting.save(self.graph, path)
+        except OSError as error:
+            raise SessionError(f"{path} cannot be written: {error}.", fix) from error
 
     def _load(self, path: str) -> None:
         """Take weights from a file; a training that waits is over, since it had others."""
