@@ -89,8 +89,8 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Gemm:
-    """Generated code: `void name(a, b, c, epilogue's others..., ints...)`."""
+class _ProductKernel:
+    """A kernel that computes one product."""
 
     name: str
     product: Product
@@ -99,6 +99,10 @@ class Gemm:
     def ints(self) -> tuple[str, ...]:
         """Names of the integer parameters."""
         return self.product.ints
+
+
+class Gemm(_ProductKernel):
+    """Generated code: `void name(a, b, c, epilogue's others..., ints...)`."""
 
     @property
     def text(self) -> str:
@@ -113,20 +117,11 @@ class Gemm:
         return print_gemm(self.name, self.product, (), TilePrinter, target, declarations)
 
 
-@dataclass(frozen=True)
-class BlasGemm:
+class BlasGemm(_ProductKernel):
     """A call of BLAS: `void name(a, b, c, epilogue's others..., blas, ints...)`.
 
     `blas` is the address that `blas_address` returns.
     """
-
-    name: str
-    product: Product
-
-    @property
-    def ints(self) -> tuple[str, ...]:
-        """Names of the integer parameters."""
-        return self.product.ints
 
     @property
     def text(self) -> str:

@@ -49,15 +49,20 @@ class GraphOp:
         wrt = [i for i, value in inputs if value.aval.dtype.is_float]
         return differentiate(self.graph, self.results, wrt)
 
+    @property
+    def forward(self) -> Graph:
+        """The graph that runs: the results, then what the backward part needs of it."""
+        return self.derivative.forward
+
     @cached_property
     def plan(self) -> Plan:
         """The compiled forward graph."""
-        return compile_graph(self.derivative.forward)
+        return compile_graph(self.forward)
 
     @cached_property
     def op(self) -> Op:
         """The op; it always gives a tuple."""
-        avals = tuple(v.aval for v in self.derivative.forward.outputs)
+        avals = tuple(v.aval for v in self.forward.outputs)
         names = tuple(f"input{i}" for i in range(len(self.graph.inputs)))
         return Op(
             self.name,
@@ -67,7 +72,7 @@ class GraphOp:
             lambda *inputs: avals,
             self._run,
             self._grad,
-            Composite(lambda *tensors: replay(self.derivative.forward, tensors)),
+            Composite(lambda *tensors: replay(self.forward, tensors)),
             self.name,
             "A compiled graph.",
             self,
@@ -116,29 +121,10 @@ class GraphOp:
 class PlainGraphOp(GraphOp):
     """A graph op that keeps no residuals: a further derivative computes it again."""
 
-    @cached_property
-    def plan(self) -> Plan:
-        """The compiled graph."""
-        return compile_graph(self.graph)
-
-    @cached_property
-    def op(self) -> Op:
-        """The op; it always gives a tuple."""
-        avals = tuple(v.aval for v in self.graph.outputs)
-        names = tuple(f"input{i}" for i in range(len(self.graph.inputs)))
-        return Op(
-            self.name,
-            names,
-            {},
-            "graph",
-            lambda *inputs: avals,
-            self._run,
-            self._grad,
-            Composite(lambda *tensors: replay(self.graph, tensors)),
-            self.name,
-            "A compiled graph.",
-            self,
-        )
+    @property
+    def forward(self) -> Graph:
+        """The graph as it is."""
+        return self.graph
 
     def _grad(self, ctx: GradContext) -> Grads:
         return self._grad_again(self.graph, ctx)
