@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cellwire.engine.nn.cell import Cell
 from cellwire.engine.run.graph import Graph, Source
+from cellwire.engine.run.settings import TrainingSettings
 from cellwire.engine.run.units import Clock, run_graph
 from cellwire.nodes import changes as c
 from cellwire.nodes import files
@@ -136,3 +137,7 @@ def test_training_settings_are_the_documents() -> None:
     document.apply(c.SetTraining(Training(optimizer="SGD", epochs=3, extra={"warmup": 1})))
     settings = training_settings(document)
     assert (settings.optimizer, settings.epochs) == ("SGD", 3)
+
+
+def test_a_new_document_trains_by_the_engines_own_settings() -> None:
+    assert training_settings(Document("New")) == TrainingSettings()
