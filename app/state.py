@@ -56,7 +56,8 @@ class Run:
     @property
     def waits_for(self) -> str | None:
         """The node, or compile group, that a pause is before; None if nothing is paused."""
-        if self.state != "paused":
+        at_mark = self.state == "training paused" and self.paused is not None
+        if self.state != "paused" and not at_mark:
             return None
         edge = self.paused.edge if self.paused is not None else None
         return edge.node if edge is not None else self.next_node

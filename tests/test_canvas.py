@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from cellwire.app.canvas import menus
+from cellwire.app import theme
+from cellwire.app.canvas import geometry, menus
 from cellwire.app.canvas.hits import Hit, hit
 from cellwire.app.canvas.inline import InlineEdit
 from cellwire.app.canvas.view import CanvasView
@@ -589,3 +590,21 @@ def test_a_frame_goes_back_when_its_drag_is_given_up(hand: Hand) -> None:
 def test_what_is_gone_cannot_be_selected(hand: Hand) -> None:
     hand.state.select(Selection(frozenset({"relu", "gone"}), frozenset({("gone", "x")})))
     assert hand.state.selection == Selection(nodes=frozenset({"relu"}))
+
+
+def test_an_error_is_seen_on_a_node_that_is_selected_too(hand: Hand) -> None:
+    hand.state.select(Selection(nodes=frozenset({"loss"})))
+    look = hand.view.canvas.nodes["loss"].look
+    assert look.error
+    assert look.selected
+    picture = hand.view.grab().toImage()
+    frame = hand.view.canvas.nodes["loss"].frame
+    edge = hand.place(QPointF(frame.center().x(), frame.top()))
+    colors = [picture.pixelColor(edge.x(), edge.y() + by) for by in range(-4, 2)]
+    assert theme.current().accent in [color.name() for color in colors]
+    assert any(color.red() > 160 and color.blue() < 110 for color in colors)
+
+
+def test_a_long_summary_does_not_grow_a_card_over_its_neighbours() -> None:
+    card = geometry.lay_out("conv", "Conv2d 1→32 · 31×31 · pad_mode valid · dilation 2", (), ())
+    assert card.width <= 190.0

@@ -18,6 +18,8 @@ SNAP = 10
 FIRST_PORT, PORT_GAP, BELOW_PORTS = 58.0, 22.0, 16.0
 PLAIN_HEIGHT = 54.0
 LEAST_WIDTH, MOST_WIDTH = 120.0, 260.0
+MOST_SUMMARY = 150.0
+"""A longer summary is cut, so that an edit does not grow the card over its neighbours."""
 TEXT_LEFT, TEXT_RIGHT, TIME_ROOM = 20.0, 14.0, 66.0
 PORT_RADIUS = 5.0
 LANE = 26.0
@@ -75,7 +77,7 @@ def lay_out(title: str, summary: str, inputs: Sequence[str], outputs: Sequence[s
     widths = [
         LEAST_WIDTH,
         TEXT_LEFT + text_width(title, theme.TITLE, 600) + TIME_ROOM,
-        TEXT_LEFT + text_width(summary, theme.SMALL) + TEXT_RIGHT,
+        TEXT_LEFT + min(MOST_SUMMARY, text_width(summary, theme.SMALL)) + TEXT_RIGHT,
     ]
     ports = [
         max((text_width(name, theme.SMALL) for name in names), default=0.0) if named else 0.0

@@ -110,10 +110,14 @@ def _paint_card(painter: QPainter, colors: Theme, look: Look) -> None:
         outline, width = colors.stop, 1.5
     elif look.next:
         outline, width = colors.warn, 1.5
-    if look.selected:
+    if look.selected and not look.error:
         outline, width = colors.accent, 2.0
     painter.setPen(QPen(QColor(outline), width))
     painter.drawRoundedRect(rect, RADIUS, RADIUS)
+    if look.selected and look.error:
+        painter.setPen(QPen(QColor(colors.accent), 2.0))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(rect.adjusted(-3.0, -3.0, 3.0, 3.0), RADIUS + 3.0, RADIUS + 3.0)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colors.category(look.category))
     painter.drawRoundedRect(QRectF(10.0, 11.0, 4.0, 14.0), 2.0, 2.0)

@@ -28,6 +28,7 @@ class HistoryPanel(QWidget):
         self._state = state
         self.list = QListWidget()
         self.list.setWordWrap(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setIconSize(QSize(14, 14))
         self.list.itemActivated.connect(self._choose)
         self.undo = QUndoView(state.undo_stack)

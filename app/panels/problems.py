@@ -28,6 +28,7 @@ class ProblemsPanel(QWidget):
         self._state = state
         self.list = QListWidget()
         self.list.setWordWrap(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setIconSize(QSize(14, 14))
         self.list.itemActivated.connect(self._choose)
         self.list.itemClicked.connect(self._choose)
@@ -61,5 +62,6 @@ class ProblemsPanel(QWidget):
 
 
 def _sentence(problem: m.Problem) -> str:
-    where = f"{problem.port}: " if problem.port else ""
+    named = not problem.port or problem.message.startswith(f"{problem.port} ")
+    where = "" if named else f"{problem.port}: "
     return f"{where}{problem.message} {problem.fix}".strip()

@@ -57,7 +57,7 @@ class TensorPanel(QWidget):
         self._refocus(state.focus)
 
     def _build(self) -> None:
-        self.title = label(NO_WIRE, wrap=True)
+        self.title = label()
         self.title.setFont(theme.font(theme.TITLE, 600))
         self.badge = label("● paused", "stop")
         self.which = QPushButton("gradient")
@@ -114,9 +114,9 @@ class TensorPanel(QWidget):
     def _title(self, _: object = None) -> None:
         state, key = self._state, self._state.focus
         edge = state.document.edges.get(key) if key else None
-        self.which.setVisible(edge is not None)
+        for part in (self.title, self.which):
+            part.setVisible(edge is not None)
         if edge is None:
-            self.title.setText(NO_WIRE)
             self.badge.hide()
             return
         nodes = state.document.nodes
@@ -202,8 +202,9 @@ class TensorPanel(QWidget):
         self.picture.clear()
         self.histogram.show_histogram(None)
         self.body.setVisible(False)
-        self.note.setVisible(key is not None)
+        self.note.show()
         if key is None:
+            self.note.setText(NO_WIRE)
             return
         expected = self._state.inference.edges.get(key)
         shape = f"Will carry {expected}. " if expected is not None else ""
