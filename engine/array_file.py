@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 SUFFIX = ".safetensors"
 
@@ -43,11 +43,10 @@ def write_beside(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping
     # safetensors takes an array's buffer as it lies, so it must be contiguous.
     lying = {key: np.asarray(array, order="C") for key, array in arrays.items()}
     try:
-        save_file(lying, temporary, metadata=dict(metadata))
-    except BaseException as error:
+        # Written by Python, so that the file gets the rights that the user's new files have.
+        temporary.write_bytes(save(lying, dict(metadata)))
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, SafetensorError):
-            raise OSError(str(error)) from error
         raise
     return temporary
 

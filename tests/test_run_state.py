@@ -36,6 +36,14 @@ def test_a_pair_is_read_back_as_written(tmp_path: Path) -> None:
     ]
 
 
+def test_saved_files_have_the_rights_of_new_files(tmp_path: Path) -> None:
+    save(tmp_path / "a", 1.0)
+    (tmp_path / "other").write_text("")
+    usual = (tmp_path / "other").stat().st_mode
+    assert weights_path(tmp_path / "a").stat().st_mode == usual
+    assert state_path(tmp_path / "a").stat().st_mode == usual
+
+
 @pytest.mark.parametrize("replaced", [0, 1])
 def test_a_crash_between_the_files_leaves_the_last_save(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: int
