@@ -11,7 +11,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,28 @@ from .. import random as streams
 from ..ops import registry
 from ..ops.registry import OPS
 from ..parameter import Parameter
-from ..shape import Aval
 from ..tensor import Tensor, wrap
-from .chains import Chain, Held, TooLargeError, snapshot
+from .arguments import (
+    argument_key,
+    check_promoted,
+    check_signature,
+    check_unchanged,
+    frozen,
+    input_tensors,
+    inputs_among,
+    is_argument,
+    is_input,
+    signature_of,
+)
+from .chains import Chain, Held
 from .graph import Graph
 from .graph_op import GraphOp
 from .guards import Reads
-from .plan import Plan, compile_graph, whole
+from .plan import compile_graph, whole
 from .report import Report
+from .specialisation import Situation, Specialisation, with_outcomes, writes_in_place
 from .structure import LEAF, flatten, opaque_part, unflatten
-from .trace import OutcomeGuard, RandomKey, TraceBreak, TracedCall, is_tracing, trace
+from .trace import TraceBreak, is_tracing, trace
 from .watch import watching
 
 MAX_PATHS = 8
@@ -57,58 +69,6 @@ class Explanation:
 
     def __str__(self) -> str:
         return str(self.report) if self.report is not None else f"runs eagerly: {self.reason}"
-
-
-@dataclass(slots=True)
-class Specialisation:
-    """One traced path: the plan and everything that must hold for it to be the right one."""
-
-    call: TracedCall
-    reads: Reads
-    outcomes: tuple[OutcomeGuard, ...]
-    promoted: tuple[int, ...]
-    plan: Plan
-    seconds: float
-    recorded: GraphOp | None = None
-    gradient_reads: Reads = field(default_factory=Reads)
-    held: list[tuple[Tensor, np.ndarray]] | None = None
-    """Captured tensors with their arrays at the last call; None if they change at each."""
-    arrays: list[np.ndarray] = field(default_factory=list)
-    draws: bool = False
-    """Whether each call draws random keys."""
-
-    def __post_init__(self) -> None:
-        self.draws = any(isinstance(tensor, RandomKey) for tensor in self.call.captured)
-
-    def matches(self, values: Sequence[np.ndarray]) -> bool:
-        """Return whether Python's branches go the same way on these values."""
-        return all(g.holds(v) for g, v in zip(self.outcomes, values, strict=True))
-
-    def captured(self) -> list[np.ndarray] | None:
-        """Return the captured tensors' arrays; None if one has another shape than was traced."""
-        if self.held is not None:
-            for tensor, array in self.held:
-                if tensor.data is not array:
-                    break
-            else:
-                return self.arrays
-        arrays = [tensor.data for tensor in self.call.captured_now()]
-        specs = self.plan.inputs[len(self.plan.inputs) - len(arrays) :]
-        if any(a.shape != s or a.dtype != d for a, (s, d) in zip(arrays, specs, strict=True)):
-            return None
-        self.held = None if self.draws else list(zip(self.call.captured, arrays, strict=True))
-        self.arrays = [whole(array) for array in arrays]
-        return self.arrays
-
-
-@dataclass(slots=True)
-class Situation:
-    """Everything compiled for one signature of arguments."""
-
-    paths: list[Specialisation] = field(default_factory=list)
-    reason: TraceBreak | None = None
-    crowded: bool = False
-    """Whether the reason is that there are too many paths."""
 
 
 class Kept(dict[object, "Jitted"]):
@@ -145,7 +105,7 @@ class Jitted:
     ) -> None:
         self.function = function
         self.fullgraph = fullgraph
-        self.signature = _signature(input_signature)
+        self.signature = signature_of(input_signature)
         self.situations: dict[object, Situation] = {}
         self.quick: dict[object, Situation] = {}
         self.float_values: dict[object, dict[int, float]] = {}
@@ -180,7 +140,7 @@ class Jitted:
         if registry.traces and is_tracing():
             return self.function(*args, **kwargs)
         if self.signature is not None:
-            _check_signature(self.signature, args)
+            check_signature(self.signature, args)
         try:
             if not kwargs:
                 key = tuple([a.data.shape if a.__class__ is Tensor else None for a in args])
@@ -197,7 +157,7 @@ class Jitted:
 
     def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run what was compiled for such a call, or compile it; ``TraceBreak`` if it cannot."""
-        leaves, structure = flatten((args, kwargs), _is_argument)
+        leaves, structure = flatten((args, kwargs), is_argument)
         key, numbers = self._key(leaves, structure)
         situation = self.situations.get(key)
         if situation is None:
@@ -206,7 +166,7 @@ class Jitted:
                 shapes = [a.data.shape for a in args]
                 self.quick[(*shapes, *[a.data.dtype for a in args])] = situation
         if situation.reason is None:
-            done, result = self._search(situation, _arguments(leaves, numbers))
+            done, result = self._search(situation, input_tensors(leaves, numbers))
             if done:
                 return result
             done, result = self._new(situation, leaves, structure, numbers)
@@ -250,8 +210,8 @@ class Jitted:
             elif kind in (int, bool, str) or leaf is None:
                 parts.append((kind, leaf))
             else:
-                parts.append(_argument_key(leaf))
-        shape = (tuple(parts), _frozen(structure))
+                parts.append(argument_key(leaf))
+        shape = (tuple(parts), frozen(structure))
         if not floats:
             return shape, ()
         promoted = set() if shape in self.literal else self._promote(shape, floats, leaves)
@@ -385,7 +345,7 @@ class Jitted:
             situation.crowded = True
             situation.paths.clear()
             return False, None
-        done, result = self._run(path, _arguments(leaves, promoted))
+        done, result = self._run(path, input_tensors(leaves, promoted))
         if not done:
             raise RuntimeError("a branch of the compiled code disagrees with its trace")
         return True, result
@@ -395,7 +355,7 @@ class Jitted:
     ) -> Specialisation:
         """Trace and compile for these arguments."""
         started = time.perf_counter()
-        tensors = _arguments(leaves, promoted)
+        tensors = input_tensors(leaves, promoted)
         reads = Reads()
         reads.functions.learn(self.function)
         if isinstance(self.function, functools.partial):
@@ -404,14 +364,13 @@ class Jitted:
         def call(traced: Sequence[Tensor]) -> Any:
             rest = iter(traced)
             filled = [
-                next(rest) if _is_input(leaf, i, promoted) else leaf
-                for i, leaf in enumerate(leaves)
+                next(rest) if is_input(leaf, i, promoted) else leaf for i, leaf in enumerate(leaves)
             ]
             reads.promoted = {id(filled[i]) for i in promoted}
             args, kwargs = unflatten(structure, filled)  # pyright: ignore[reportGeneralTypeIssues]
             with watching(reads):
                 result = self.function(*args, **kwargs)
-            _check_unchanged((args, kwargs), filled, structure)
+            check_unchanged((args, kwargs), filled, structure)
             return result
 
         traced = trace(call, [t.aval for t in tensors], [t.data for t in tensors], call)
@@ -422,16 +381,12 @@ class Jitted:
                 "return tensors, numbers and text, in tuples, lists and dictionaries",
                 _location(self.function),
             )
-        _check_promoted(traced, [i in promoted for i in _inputs(leaves, promoted)])
+        check_promoted(traced, [i in promoted for i in inputs_among(leaves, promoted)])
         guards = traced.guards
-        graph = traced.graph
-        if guards:
-            outputs = (*graph.outputs, *(g.value for g in guards))
-            graph = Graph(graph.inputs, graph.nodes, outputs, graph.constants)
-            traced = TracedCall(
-                graph, traced.captured, traced.structure, traced.results, traced.writes, guards
-            )
-        plan = compile_graph(graph, writes={} if guards else _writes(traced, len(tensors)))
+        traced = with_outcomes(traced) if guards else traced
+        plan = compile_graph(
+            traced.graph, writes={} if guards else writes_in_place(traced, len(tensors))
+        )
         return Specialisation(traced, reads, guards, promoted, plan, time.perf_counter() - started)
 
     def _report(self, reason: TraceBreak) -> None:
@@ -450,7 +405,7 @@ class Jitted:
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Compile for these arguments without running, and tell what came of it."""
-        leaves, structure = flatten((args, kwargs), _is_argument)
+        leaves, structure = flatten((args, kwargs), is_argument)
         count = sum(len(s.paths) for s in self.situations.values())
         saved = streams.state().save()
         try:
@@ -462,80 +417,9 @@ class Jitted:
         return Explanation(path.plan.report, None, path.call.graph, count)
 
 
-def _argument_key(leaf: Any) -> object:
-    """Return what must be equal for an argument that is no tensor and no number."""
-    if isinstance(leaf, slice):
-        return (slice, leaf.start, leaf.stop, leaf.step)
-    try:
-        return snapshot(leaf)
-    except TooLargeError:
-        return Held(leaf)
-
-
-def _check_unchanged(arguments: Any, leaves: list[Any], structure: object) -> None:
-    """Refuse a function that changes a list or dictionary it is given."""
-    now, shape = flatten(arguments, _is_argument)
-    same = len(now) == len(leaves) and all(a is b for a, b in zip(now, leaves, strict=True))
-    if not same or _frozen(shape) != _frozen(structure):
-        raise TraceBreak(
-            "a list or dictionary given as an argument is changed", "return the value instead"
-        )
-
-
 def _location(function: Any) -> str | None:
     code = getattr(getattr(function, "construct", function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
-
-
-def _is_argument(value: object) -> bool:
-    return not isinstance(value, tuple | list | dict)
-
-
-def _is_input(leaf: object, position: int, promoted: tuple[int, ...]) -> bool:
-    if position in promoted:
-        return True
-    return isinstance(leaf, Tensor) and not isinstance(leaf, Parameter)
-
-
-def _inputs(leaves: list[Any], promoted: tuple[int, ...]) -> list[int]:
-    """Return which of the arguments are inputs of the graph."""
-    return [i for i, leaf in enumerate(leaves) if _is_input(leaf, i, promoted)]
-
-
-def _arguments(leaves: list[Any], promoted: tuple[int, ...]) -> list[Tensor]:
-    """Return the tensors that are inputs of the graph, promoted floats among them."""
-    return [
-        wrap(np.asarray(leaves[i], np.float32)) if i in promoted else leaves[i]
-        for i in _inputs(leaves, promoted)
-    ]
-
-
-def _check_promoted(call: TracedCall, promoted: list[bool]) -> None:
-    """Refuse a float as a float32 input where the float itself would give something else."""
-    if not any(promoted):
-        return
-    graph = call.graph
-    numbers = {v for v, is_number in zip(graph.inputs, promoted, strict=False) if is_number}
-    if numbers.intersection(graph.outputs[: call.results]):
-        raise TraceBreak("a number that was given is returned")
-    values = [v for node in graph.nodes for v in (*node.inputs, *node.outputs)]
-    if any(v.aval.dtype.is_float and v.aval.dtype.short != "f32" for v in values):
-        raise TraceBreak("a number meets tensors of other dtypes than float32")
-
-
-def _frozen(structure: object) -> object:
-    """Return a structure of arguments as something hashable."""
-    if isinstance(structure, dict):
-        return (dict, tuple((k, _frozen(v)) for k, v in structure.items()))
-    if isinstance(structure, tuple | list):
-        return (type(structure), tuple(_frozen(part) for part in structure))
-    return structure
-
-
-def _writes(traced: TracedCall, arguments: int) -> dict[int, int]:
-    """Return which outputs may go straight into the memory of which inputs."""
-    where = {id(t): arguments + i for i, t in enumerate(traced.captured)}
-    return {traced.results + i: where[id(p)] for i, p in enumerate(traced.writes)}
 
 
 def _count_write(tensor: Tensor) -> None:
@@ -546,27 +430,3 @@ def _count_write(tensor: Tensor) -> None:
 
 def _name(function: object) -> str:
     return getattr(function, "__name__", type(function).__name__)
-
-
-def _signature(given: Any) -> tuple[Aval, ...] | None:
-    if given is None:
-        return None
-    items = given if isinstance(given, tuple | list) else (given,)
-    return tuple(item.aval for item in items)
-
-
-def _check_signature(signature: tuple[Aval, ...], args: tuple[Any, ...]) -> None:
-    tensors = [a for a in args if isinstance(a, Tensor)]
-    if len(tensors) != len(signature):
-        raise ValueError(
-            f"input_signature names {len(signature)} tensors, the call has {len(tensors)}"
-        )
-    for position, (tensor, aval) in enumerate(zip(tensors, signature, strict=True)):
-        fits = len(tensor.shape) == len(aval.shape) and all(
-            not isinstance(want, int) or size == want
-            for size, want in zip(tensor.shape, aval.shape, strict=True)
-        )
-        if not fits or tensor.dtype is not aval.dtype:
-            raise ValueError(
-                f"tensor argument {position} is {tensor.aval}, input_signature says {aval}"
-            )

@@ -1,0 +1,107 @@
+"""Arguments of compiled calls: which are inputs of the graph, what tells two calls apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..parameter import Parameter
+from ..shape import Aval
+from ..tensor import Tensor, wrap
+from .chains import Held, TooLargeError, snapshot
+from .structure import flatten
+from .trace import TraceBreak, TracedCall
+
+
+def argument_key(leaf: Any) -> object:
+    """Return what must be equal for an argument that is no tensor and no number."""
+    if isinstance(leaf, slice):
+        return (slice, leaf.start, leaf.stop, leaf.step)
+    try:
+        return snapshot(leaf)
+    except TooLargeError:
+        return Held(leaf)
+
+
+def check_unchanged(arguments: Any, leaves: list[Any], structure: object) -> None:
+    """Refuse a function that changes a list or dictionary it is given."""
+    now, shape = flatten(arguments, is_argument)
+    same = len(now) == len(leaves) and all(a is b for a, b in zip(now, leaves, strict=True))
+    if not same or frozen(shape) != frozen(structure):
+        raise TraceBreak(
+            "a list or dictionary given as an argument is changed", "return the value instead"
+        )
+
+
+def is_argument(value: object) -> bool:
+    """Whether this is an argument by itself, no list, tuple or dictionary of some."""
+    return not isinstance(value, tuple | list | dict)
+
+
+def is_input(leaf: object, position: int, promoted: tuple[int, ...]) -> bool:
+    """Whether an argument is an input of the graph: a tensor, or a promoted float."""
+    if position in promoted:
+        return True
+    return isinstance(leaf, Tensor) and not isinstance(leaf, Parameter)
+
+
+def inputs_among(leaves: list[Any], promoted: tuple[int, ...]) -> list[int]:
+    """Return which of the arguments are inputs of the graph."""
+    return [i for i, leaf in enumerate(leaves) if is_input(leaf, i, promoted)]
+
+
+def input_tensors(leaves: list[Any], promoted: tuple[int, ...]) -> list[Tensor]:
+    """Return the tensors that are inputs of the graph, promoted floats among them."""
+    return [
+        wrap(np.asarray(leaves[i], np.float32)) if i in promoted else leaves[i]
+        for i in inputs_among(leaves, promoted)
+    ]
+
+
+def check_promoted(call: TracedCall, promoted: list[bool]) -> None:
+    """Refuse a float as a float32 input where the float itself would give something else."""
+    if not any(promoted):
+        return
+    graph = call.graph
+    numbers = {v for v, is_number in zip(graph.inputs, promoted, strict=False) if is_number}
+    if numbers.intersection(graph.outputs[: call.results]):
+        raise TraceBreak("a number that was given is returned")
+    values = [v for node in graph.nodes for v in (*node.inputs, *node.outputs)]
+    if any(v.aval.dtype.is_float and v.aval.dtype.short != "f32" for v in values):
+        raise TraceBreak("a number meets tensors of other dtypes than float32")
+
+
+def frozen(structure: object) -> object:
+    """Return a structure of arguments as something hashable."""
+    if isinstance(structure, dict):
+        return (dict, tuple((k, frozen(v)) for k, v in structure.items()))
+    if isinstance(structure, tuple | list):
+        return (type(structure), tuple(frozen(part) for part in structure))
+    return structure
+
+
+def signature_of(given: Any) -> tuple[Aval, ...] | None:
+    """Return the avals of an ``input_signature``, None if there is none."""
+    if given is None:
+        return None
+    items = given if isinstance(given, tuple | list) else (given,)
+    return tuple(item.aval for item in items)
+
+
+def check_signature(signature: tuple[Aval, ...], args: tuple[Any, ...]) -> None:
+    """Raise ValueError where the tensors are not those of the ``input_signature``."""
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    if len(tensors) != len(signature):
+        raise ValueError(
+            f"input_signature names {len(signature)} tensors, the call has {len(tensors)}"
+        )
+    for position, (tensor, aval) in enumerate(zip(tensors, signature, strict=True)):
+        fits = len(tensor.shape) == len(aval.shape) and all(
+            not isinstance(want, int) or size == want
+            for size, want in zip(tensor.shape, aval.shape, strict=True)
+        )
+        if not fits or tensor.dtype is not aval.dtype:
+            raise ValueError(
+                f"tensor argument {position} is {tensor.aval}, input_signature says {aval}"
+            )
