@@ -8,7 +8,7 @@ from typing import Any
 
 from ..nodes.items import Edge
 from .session import messages as m
-from .state import EditorState, Run, SessionInfo, Training, key_of
+from .state import EditorState, Run, SessionInfo, Training, key_of, sentences
 
 
 def take(state: EditorState, event: m.Event) -> None:
@@ -48,7 +48,7 @@ def _loaded(state: EditorState, event: m.DocumentLoaded) -> None:
 def _failed_command(state: EditorState, event: m.CommandFailed) -> None:
     if event.command == "Inspect":
         return  # whoever asked shows why there is nothing to see
-    text = f"{event.message} {event.fix}".strip()
+    text = sentences(event.message, event.fix)
     state.add_log("error", text, event.node)
 
 
@@ -136,7 +136,7 @@ def _run_finished(state: EditorState, event: m.RunFinished) -> None:
 
 def _node_failed(state: EditorState, event: m.NodeFailed) -> None:
     state.run.failed = event
-    state.add_log("error", f"{event.message} {event.fix}".strip(), event.node)
+    state.add_log("error", sentences(event.message, event.fix), event.node)
     state.run_changed.emit(state.run)
 
 
@@ -180,7 +180,7 @@ def _training_paused(state: EditorState, event: m.TrainingPaused) -> None:
     state.training.paused = event
     if event.message:
         level = "info" if event.reason == "user" else "error"
-        state.add_log(level, f"{event.message} {event.fix}".strip(), event.node)
+        state.add_log(level, sentences(event.message, event.fix), event.node)
     state.training_changed.emit(state.training)
 
 

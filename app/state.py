@@ -303,6 +303,12 @@ class EditorState(QObject):
         known = {(problem.node, problem.message) for problem in found}
         return found + tuple(p for p in self._session_problems if (p.node, p.message) not in known)
 
+    @property
+    def halted(self) -> m.TrainingPaused | None:
+        """The pause of a training that something wrong caused, while it lasts."""
+        paused = self.training.paused if self.run.state == "training paused" else None
+        return paused if paused is not None and paused.reason in ("nan", "error") else None
+
     # what the session tells
 
     def set_session(self, info: SessionInfo) -> None:
@@ -329,6 +335,12 @@ class EditorState(QObject):
         self._infer_timer.stop()
         self._unsubscribe()
         self.undo_stack.clear()
+
+
+def sentences(message: str, fix: str) -> str:
+    """What is wrong and what to do, as two sentences."""
+    parts = filter(None, (message.strip(), fix[:1].upper() + fix[1:].strip()))
+    return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts)
 
 
 def key_of(edge: EdgeName) -> EdgeKey:

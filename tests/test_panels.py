@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from cellwire.app import news
 from cellwire.app.panels.breakpoints import CONDITION, BreakpointsPanel
 from cellwire.app.panels.code import CodePanel, Highlighter
 from cellwire.app.panels.editors import ParameterError, parse, show
@@ -247,6 +248,18 @@ def test_problems_are_counted_and_lead_to_their_node(
     assert panel.list.item(0).text().startswith("head: ")
     panel.list.itemActivated.emit(panel.list.item(0))
     assert state.selection.nodes == {"b"}
+
+
+def test_a_training_that_stopped_at_nan_is_a_problem_while_it_waits(
+    qtbot: object, state: EditorState, link: Link
+) -> None:
+    panel = ProblemsPanel(state, link)
+    qtbot.addWidget(panel)
+    news.take(state, m.StateChanged("training paused"))
+    news.take(state, m.TrainingPaused("nan", 3, "b", "out of head has 1 NaN", "lower the rate"))
+    assert panel.list.item(0).text() == "head: out of head has 1 NaN. Lower the rate."
+    news.take(state, m.StateChanged("ready"))
+    assert panel.list.count() == 0
 
 
 def test_training_shows_curves_figures_and_sends_commands(

@@ -58,8 +58,8 @@ class Looks:
         failed = self.state.run.failed
         if failed is not None and failed.node == id:
             return failed.message
-        halted = self.state.training.paused
-        if halted is not None and halted.node == id and halted.reason in ("nan", "error"):
+        halted = self.state.halted
+        if halted is not None and halted.node == id:
             return halted.message
         errors = [p.message for p in self._problems.get(id, ()) if p.severity == "error"]
         return errors[0] if errors else ""

@@ -102,6 +102,8 @@ def tip_for(view: CanvasView, found: Hit) -> str:
         problems = [p for p in state.inference.problems_of(found.id) if p.severity == "error"]
         if problems:
             return f"<p>{escape(problems[0].message)}</p><p>{escape(problems[0].fix)}</p>"
+        if error := view.canvas.nodes[found.id].look.error:
+            return f"<p>{escape(error)}</p>"
         return f"<p>{escape(spec.doc)}</p>" if spec else ""
     if found.kind in ("input", "output"):
         spec = state.spec(found.id)

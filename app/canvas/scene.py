@@ -201,7 +201,7 @@ class CanvasScene(QGraphicsScene):
     def _show_run(self, _: object = None) -> None:
         """Show where the run is; all of it if it began anew."""
         run, shown = self.state.run, self._shown
-        halted = self.state.training.paused
+        halted = self.state.halted
         nodes = {run.failed.node if run.failed else None, halted.node if halted else None}
         nodes.add(run.waits_for)
         edges = {key_of(run.paused.edge)} if run.paused and run.paused.edge else set()

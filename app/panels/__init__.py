@@ -32,6 +32,8 @@ PANELS: tuple[tuple[Area, str, type], ...] = (
     ("bottom", "Problems", ProblemsPanel),
     ("bottom", "History", HistoryPanel),
 )
+SCROLLED = ("Inspector", "Training")
+"""Panels that scroll where the window is too small for them."""
 RIGHT_SHARES = {"Tensor": 460, "Inspector": 340, "Breakpoint list": 120}
 """How the right side's height is shared at first."""
 
@@ -43,7 +45,7 @@ def add_panels(window: MainWindow) -> dict[str, QWidget]:
     for area, title, kind in PANELS:
         panel = kind(window.state, window.link)
         made[title] = panel
-        dock = window.add_panel(area, title, _scrolled(panel) if title == "Inspector" else panel)
+        dock = window.add_panel(area, title, _scrolled(panel) if title in SCROLLED else panel)
         docks[title] = dock
         if isinstance(panel, ProblemsPanel):
             panel.counted.connect(partial(_show_count, dock, title))

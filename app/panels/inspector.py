@@ -10,7 +10,7 @@ from ...nodes.document import DocumentError
 from ...nodes.spec import NodeSpec, ParamSpec
 from ..link import SessionLink
 from ..session import messages as m
-from ..state import EditorState
+from ..state import EditorState, sentences
 from .editors import Editor, editor
 from .rows import Facts, column, count, figure, label, large, row, set_role
 
@@ -135,7 +135,7 @@ class InspectorPanel(QWidget):
         found = next((p for p in self._state.problems if p.node == node), None)
         self.problem.setVisible(found is not None)
         if found is not None:
-            self.problem.setText(f"{found.message} {found.fix}".strip())
+            self.problem.setText(sentences(found.message, found.fix))
 
     def _ran(self, node: str) -> None:
         if node == self._node:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 from .. import theme
 from ..link import SessionLink
 from ..session import messages as m
-from ..state import EditorState, Selection
+from ..state import EditorState, Selection, sentences
 from .rows import column, label
 
 NONE = "No problems: the drawing can run."
@@ -26,6 +26,7 @@ class ProblemsPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("problems")
         self._state = state
+        self._found: list[tuple[str, str]] | None = None
         self.list = QListWidget()
         self.list.setWordWrap(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -37,18 +38,25 @@ class ProblemsPanel(QWidget):
         self.setLayout(column(self.message, self.list, margin=8))
         state.problems_changed.connect(self._show)
         state.run_changed.connect(self._show)
+        state.training_changed.connect(self._show)
         self._show()
 
     def _show(self, _: object = None) -> None:
+        nodes = self._state.document.nodes
         found = [(p.node, _sentence(p)) for p in self._state.problems]
         failed = self._state.run.failed
         if failed is not None:
-            found.insert(0, (failed.node, f"{failed.message} {failed.fix}".strip()))
+            found.insert(0, (failed.node, sentences(failed.message, failed.fix)))
+        halted = self._state.halted
+        if halted is not None:
+            found.insert(0, (halted.node or "", sentences(halted.message, halted.fix)))
+        found = [(id, f"{nodes[id].name}: {text}" if id in nodes else text) for id, text in found]
+        if found == self._found:
+            return
+        self._found = found
         self.list.clear()
         for node, text in found:
-            item = self._state.document.nodes.get(node)
-            row = QListWidgetItem(theme.icon("warning-circle", "stop"), "")
-            row.setText(f"{item.name}: {text}" if item else text)
+            row = QListWidgetItem(theme.icon("warning-circle", "stop"), text)
             row.setData(Qt.ItemDataRole.UserRole, node)
             self.list.addItem(row)
         self.list.setVisible(bool(found))
@@ -64,4 +72,4 @@ class ProblemsPanel(QWidget):
 def _sentence(problem: m.Problem) -> str:
     named = not problem.port or problem.message.startswith(f"{problem.port} ")
     where = "" if named else f"{problem.port}: "
-    return f"{where}{problem.message} {problem.fix}".strip()
+    return where + sentences(problem.message, problem.fix)

@@ -19,7 +19,7 @@ from ...engine.run.inspect import Statistics, Table
 from .. import theme
 from ..link import SessionLink
 from ..session import messages as m
-from ..state import EditorState, key_of
+from ..state import EditorState, key_of, sentences
 from .curves import Plot
 from .pictures import HistogramView, Picture
 from .rows import Facts, column, figure, label, row
@@ -191,7 +191,7 @@ class TensorPanel(QWidget):
     def _failed(self, answer: m.CommandFailed) -> None:
         self._clear()
         if self._has_run():
-            self.note.setText(f"{answer.message} {answer.fix}".strip())
+            self.note.setText(sentences(answer.message, answer.fix))
 
     def _has_run(self) -> bool:
         run = self._state.run

@@ -18,7 +18,7 @@ from ...nodes import changes as c
 from ...nodes.spec import ParamSpec
 from ..link import SessionLink
 from ..session import messages as m
-from ..state import EditorState, Training
+from ..state import EditorState, Training, sentences
 from .curves import Plot
 from .editors import Editor, editor
 from .rows import column, figure, label, row
@@ -52,6 +52,7 @@ class TrainingPanel(QWidget):
         self.setObjectName("training")
         self._state, self._link = state, link
         self.curves = LossCurves()
+        self.curves.setMinimumWidth(120)
         self.figures = Figures()
         self.settings = SettingsForm(state)
         layout = QHBoxLayout(self)
@@ -203,7 +204,7 @@ def _status(training: Training, state: m.State) -> str:
     if training.overfit is not None:
         return training.overfit.message
     if paused is not None and paused.message:
-        return f"{paused.message} {paused.fix}".strip()
+        return sentences(paused.message, paused.fix)
     if training.finished is not None:
         word = "stopped" if training.finished.stopped else "finished"
         return f"{word} after {training.finished.step:,} steps in {training.finished.seconds:.1f} s"
@@ -236,7 +237,7 @@ class SettingsForm(QScrollArea):
         for at, spec in enumerate(SETTINGS):
             made = editor(spec)
             line, side = at % ROWS, 2 * (at // ROWS)
-            made.setMinimumWidth(96 if spec.kind == "choice" else 76)
+            made.setMinimumWidth(96 if spec.kind == "choice" else 64)
             made.edited.connect(lambda value, key=spec.name: self._set(key, value))
             made.refused.connect(self._refused)
             name = label(spec.name.replace("_", " "), "muted")
