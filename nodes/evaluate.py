@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ..engine.compiler.trace import TraceBreak, trace
+from ..engine.compiler.trace import trace
+from ..engine.compiler.traced import TraceBreak
 from ..engine.dtype import float32, int32
 from ..engine.random import RandomState, using
 from ..engine.shape import Aval, ShapeError, element_count

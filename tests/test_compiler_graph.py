@@ -18,7 +18,8 @@ from cellwire.engine.compiler.graph import (
     verify,
 )
 from cellwire.engine.compiler.simplify import simplify
-from cellwire.engine.compiler.trace import TraceBreak, abstract_eval, trace
+from cellwire.engine.compiler.trace import abstract_eval, trace
+from cellwire.engine.compiler.traced import TraceBreak
 from cellwire.engine.dtype import float32, int64
 from cellwire.engine.ops.registry import OPS
 from cellwire.engine.origin import Origin, at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import time
 import types
@@ -355,6 +356,37 @@ def test_pure_python_inside_is_fine() -> None:
 
     x = tensor(4)
     close(compiled(fn)(x), fn(x))
+
+
+def test_comprehensions_are_fine_unless_they_use_up_what_is_outside() -> None:
+    sizes = [1.0, 2.0]
+
+    def fn(x: Any) -> Any:
+        doubled = [x * 2 for _ in range(2)]
+        return sum(part * size for part, size in zip(doubled, sizes, strict=True))
+
+    run = compiled(fn)
+    close(run(tensor(3)), fn(tensor(3)))
+    sizes[0] = 5.0
+    close(run(tensor(3)), fn(tensor(3)))
+    numbers = iter([1.0, 2.0])
+    with pytest.raises(JitError, match="list_iterator from outside would be used up"):
+        compiled(lambda x: x * sum(number for number in numbers))(tensor(3))
+
+
+def test_a_garbage_collection_during_a_trace_is_no_part_of_it() -> None:
+    def fn(x: Any) -> Any:
+        return x * len([[number] for number in range(5000)])
+
+    def told(phase: str, info: dict[str, int]) -> None:
+        time.perf_counter()
+
+    gc.callbacks.append(told)
+    try:
+        close(compiled(fn)(tensor(3)), fn(tensor(3)))
+    finally:
+        gc.callbacks.remove(told)
+    assert gc.isenabled()
 
 
 # ---- hooks -----------------------------------------------------------------------------------

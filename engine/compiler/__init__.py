@@ -5,7 +5,8 @@ from .graph import Graph, Node, Value, interpret, verify
 from .jit import JitError, Jitted, JitWarning, call_compiled, explain, jit
 from .plan import Plan, compile_graph
 from .report import Report
-from .trace import Trace, TraceBreak, Traced, abstract_eval, trace
+from .trace import Trace, abstract_eval, trace
+from .traced import TraceBreak, Traced
 
 install()
 

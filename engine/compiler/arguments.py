@@ -11,7 +11,8 @@ from ..shape import Aval
 from ..tensor import Tensor, wrap
 from .chains import Held, TooLargeError, snapshot
 from .structure import flatten
-from .trace import TraceBreak, TracedCall
+from .trace import TracedCall
+from .traced import TraceBreak
 
 
 def argument_key(leaf: Any) -> object:

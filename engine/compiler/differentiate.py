@@ -13,7 +13,8 @@ from ..ops.registry import Entry
 from ..tensor import Tensor
 from .graph import Graph, Value
 from .simplify import all_values, eliminate_dead
-from .trace import Trace, Traced, tracing
+from .trace import Trace, tracing
+from .traced import Traced
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 from ..parameter import Parameter, switches
 from .chains import Chain, Held, TooLargeError, snapshot
 from .functions import Functions
-from .trace import PACKAGE, TraceBreak
+from .traced import PACKAGE, TraceBreak
 
 MUTATORS = {
     list: {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},

@@ -41,7 +41,8 @@ from .plan import compile_graph, whole
 from .report import Report
 from .specialisation import Situation, Specialisation, with_outcomes, writes_in_place
 from .structure import LEAF, flatten, opaque_part, unflatten
-from .trace import TraceBreak, is_tracing, trace
+from .trace import is_tracing, trace
+from .traced import TraceBreak
 from .watch import watching
 
 MAX_PATHS = 8

@@ -13,7 +13,8 @@ import numpy as np
 from ..ops.registry import OPS, Composite, Host, Reduce, View
 from ..tensor import Tensor
 from .graph import Graph, Node, Value, run_node
-from .trace import Trace, Traced, tracing
+from .trace import Trace, tracing
+from .traced import Traced
 
 FOLD_ELEMENTS = 4096
 """Constants larger than this are computed when the plan runs."""

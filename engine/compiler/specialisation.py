@@ -12,7 +12,8 @@ from .graph import Graph
 from .graph_op import GraphOp
 from .guards import Reads
 from .plan import Plan, whole
-from .trace import OutcomeGuard, RandomKey, TraceBreak, TracedCall
+from .trace import TracedCall
+from .traced import OutcomeGuard, RandomKey, TraceBreak
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ What acts outside the graph, or gives another value at every call, is a reason n
 from __future__ import annotations
 
 import dis
+import gc
 import importlib.util
 import io
 import random
@@ -27,7 +28,8 @@ from ..parameter import Parameter
 from ..tensor import LazyTensor, Tensor
 from .chains import MISSING, Chain, Step
 from .guards import MUTATORS, Reads, is_cell
-from .trace import PACKAGE, Trace, TraceBreak
+from .trace import Trace
+from .traced import PACKAGE, TraceBreak
 
 UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
 EFFECTS: frozenset[object] = frozenset(
@@ -80,7 +82,8 @@ def watching(reads: Reads) -> Iterator[None]:
     outer = sys.getprofile()
     sys.setprofile(on_event)
     try:
-        yield
+        with _without_collections():
+            yield
     finally:
         if callable(outer) or outer is None:
             sys.setprofile(outer)
@@ -89,6 +92,18 @@ def watching(reads: Reads) -> Iterator[None]:
             outer.enable()
     captured = outermost.captured.values() if isinstance(outermost, Trace) else ()
     reads.finish(tensor for tensor, _ in captured)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Put off garbage collections: callbacks of `gc` would seem to be called by the traced code."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _note_made(tensor: Tensor) -> None:
@@ -313,6 +328,8 @@ class Walker:
         value = chain.value()
         if value is MISSING or isinstance(value, Tensor):
             return
+        if isinstance(value, types.ModuleType) and value.__name__.startswith(PACKAGE_NAME):
+            return
         if name is not None and hasattr(value, name):
             self._extend(chain, ("attr", name))
         elif hasattr(value, "__dict__") and not isinstance(value, types.ModuleType | type):
@@ -348,6 +365,8 @@ class Walker:
         if name == "LOAD_FAST":
             if value in self.aliases:
                 return self.aliases[value]
+            if value == ".0":  # what a comprehension goes over: its own name stands outside
+                return None
             if value in self.arguments and value not in self.stored:
                 return Chain(self.arguments[value], "object", value)
         return None

@@ -264,7 +264,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 
 def _write_traced(tensor: Tensor, changed: Tensor) -> None:
     """Let the trace write a tensor from outside; one of its own may have views, so it ends."""
-    from ..compiler.trace import TraceBreak, Traced
+    from ..compiler.traced import TraceBreak, Traced
 
     if isinstance(tensor, Traced):
         raise TraceBreak(

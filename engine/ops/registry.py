@@ -194,6 +194,10 @@ class Tracer(Protocol):
         """Return a traced Int64 tensor ``[2]`` that each call fills with a new random key."""
         ...
 
+    def note_break(self, reason: Any) -> None:
+        """Learn of a reason why the trace cannot be finished, caught by the code or not."""
+        ...
+
 
 records: list[Recorder] = []
 """Active records, innermost last. The list object never changes, so that others may hold it."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..compiler.graph_op import GraphOp
 from ..compiler.plan import Plan, compile_graph
-from ..compiler.trace import RandomKey, TraceBreak, TracedCall, trace
+from ..compiler.trace import TracedCall, trace
+from ..compiler.traced import RandomKey, TraceBreak
 from ..parameter import Parameter
 from ..random import RandomState
 from ..tensor import Tensor, from_numpy
