@@ -7,7 +7,7 @@ import math
 import time
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import cellwire as cw
@@ -358,6 +358,10 @@ def test_pure_python_inside_is_fine() -> None:
     close(compiled(fn)(x), fn(x))
 
 
+def sized(parts: Iterable[Any]) -> Any:
+    return sum(parts)
+
+
 def test_comprehensions_are_fine_unless_they_use_up_what_is_outside() -> None:
     sizes = [1.0, 2.0]
 
@@ -369,7 +373,10 @@ def test_comprehensions_are_fine_unless_they_use_up_what_is_outside() -> None:
     close(run(tensor(3)), fn(tensor(3)))
     sizes[0] = 5.0
     close(run(tensor(3)), fn(tensor(3)))
+    assert compiled(lambda x: sized(x * size for size in (1, 2)))(tensor(3)).shape == (3,)
     numbers = iter([1.0, 2.0])
+    with pytest.raises(JitError, match="list_iterator from outside would be used up"):
+        compiled(lambda x, values: x * sum(values))(tensor(3), numbers)
     with pytest.raises(JitError, match="list_iterator from outside would be used up"):
         compiled(lambda x: x * sum(number for number in numbers))(tensor(3))
 

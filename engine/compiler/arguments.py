@@ -10,6 +10,7 @@ from ..parameter import Parameter
 from ..shape import Aval
 from ..tensor import Tensor, wrap
 from .chains import Held, TooLargeError, snapshot
+from .effects import check_lasting
 from .structure import flatten
 from .trace import TracedCall
 from .traced import TraceBreak
@@ -17,6 +18,7 @@ from .traced import TraceBreak
 
 def argument_key(leaf: Any) -> object:
     """Return what must be equal for an argument that is no tensor and no number."""
+    check_lasting(leaf)
     if isinstance(leaf, slice):
         return (slice, leaf.start, leaf.stop, leaf.step)
     try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .trace import Trace
 
 PACKAGE = str(Path(__file__).resolve().parents[2])
+PACKAGE_NAME = __name__.partition(".")[0]
 
 
 class TraceBreak(Exception):  # noqa: N818 - it ends a trace, which need not be an error

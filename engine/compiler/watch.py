@@ -6,37 +6,32 @@ What acts outside the graph, or gives another value at every call, is a reason n
 
 from __future__ import annotations
 
-import dis
 import gc
 import importlib.util
-import io
-import random
 import sys
 import sysconfig
 import types
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from ..ops import registry
 from ..ops.primitives import Print
 from ..parameter import Parameter
 from ..tensor import LazyTensor, Tensor
+from .bytecode import Instruction, instructions_of
 from .chains import MISSING, Chain, Step
+from .effects import (
+    UNSTABLE_MODULES,
+    check_builtin,
+    check_lasting,
+    check_locals,
+    check_stable,
+)
 from .guards import MUTATORS, Reads, is_cell
 from .trace import Trace
-from .traced import PACKAGE, TraceBreak
+from .traced import PACKAGE, PACKAGE_NAME, TraceBreak
 
-UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
-EFFECTS: frozenset[object] = frozenset(
-    (print, input, open, next, exec, eval, setattr, delattr, globals, vars, warnings.warn)
-)
-DRAWS = (random.Random, np.random.Generator, np.random.RandomState)
-"""Objects that give another value at every call."""
 REFLECTION = {"getattr": getattr, "hasattr": hasattr}
 KIND_TESTS = {"isinstance", "type", "issubclass"}
 PRINT_CODE = Print.__call__.__code__
@@ -45,9 +40,9 @@ STDLIB = sysconfig.get_paths()["stdlib"]
 LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/" for name in ("numpy", "scipy", "llvmlite")
 )
+PRINT_ADVICE = "print outside the compiled function, or return the value"
 OWN_FILES = ("nn/cell.py", "nn/hooks.py")
 """What runs a Cell: its reads are guarded by ``add_cell``, its own state is no part of a graph."""
-PACKAGE_NAME = __name__.partition(".")[0]
 
 
 @contextmanager
@@ -124,80 +119,6 @@ def is_user_code(code: types.CodeType) -> bool:
     if path.startswith((*LIBRARIES, "<frozen", "shibokensupport")):
         return False
     return "site-packages" in path or not path.startswith(STDLIB)
-
-
-PRINT_ADVICE = "print outside the compiled function, or return the value"
-
-
-def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
-    """Refuse a built-in function that acts outside the graph."""
-    where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-    check_stable(function, where)
-    if function in EFFECTS:
-        raise TraceBreak(
-            f"{function.__name__}() acts outside the graph",
-            "do it outside the compiled function",
-            where,
-        )
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, io.IOBase):
-        raise TraceBreak(f"{function.__name__}() of a file acts outside the graph", "", where)
-    methods = MUTATORS.get(type(owner))
-    if methods and function.__name__ in methods and id(owner) in reads.containers:
-        raise TraceBreak(
-            f"{function.__name__}() changes a {type(owner).__name__} outside the graph",
-            "return the value instead",
-            where,
-        )
-
-
-def check_stable(value: Any, where: str) -> None:
-    """Refuse what gives another value at every use: clocks, random generators, iterators."""
-    kind = type(value)
-    if hasattr(kind, "__next__") and not issubclass(kind, Tensor):
-        raise TraceBreak(
-            f"a {kind.__name__} from outside would be used up at every call",
-            "take the values outside and pass them as arguments",
-            where,
-        )
-    drawn = value
-    if issubclass(kind, types.BuiltinFunctionType | types.MethodType):
-        drawn = value.__self__
-    module = None
-    if issubclass(kind, types.BuiltinFunctionType | types.FunctionType | type):
-        module = value.__module__
-    if isinstance(drawn, DRAWS) or module in UNSTABLE_MODULES:
-        raise TraceBreak(
-            f"{getattr(value, '__name__', kind.__name__)} gives another value at every call,"
-            " a graph would keep the first",
-            "use Cellwire's random ops, or pass the value as a tensor",
-            where,
-        )
-
-
-def check_locals(
-    frame: types.FrameType, reads_of_locals: list[tuple[str, str]], reads: Reads
-) -> None:
-    """Look at attributes read from variables that hold no named chain, as in loops."""
-    for local, attribute in reads_of_locals:
-        value = frame.f_locals.get(local)
-        if is_cell(value):
-            reads.add_cell(value)
-            reads.loose.add(attribute)
-        elif not _is_plain(value) and not callable(getattr(type(value), attribute, None)):
-            raise TraceBreak(
-                f"{local}.{attribute} is read from a {type(value).__name__} that no name leads to",
-                "read it through a global, a closure or an attribute of the Cell",
-                f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
-            )
-
-
-def _is_plain(value: Any) -> bool:
-    """Return whether a value's attributes are fixed by what it is or made by the trace."""
-    module = type(value).__module__
-    return isinstance(value, Tensor | types.ModuleType | type) or module.partition(".")[0] in (
-        "builtins", "numpy", "functools", "types", PACKAGE_NAME,
-    )  # fmt: skip
 
 
 def walk_frame(
@@ -365,8 +286,6 @@ class Walker:
         if name == "LOAD_FAST":
             if value in self.aliases:
                 return self.aliases[value]
-            if value == ".0":  # what a comprehension goes over: its own name stands outside
-                return None
             if value in self.arguments and value not in self.stored:
                 return Chain(self.arguments[value], "object", value)
         return None
@@ -411,14 +330,17 @@ class Walker:
         value = chain.value()
         if value is MISSING:
             return
+        inside = chain.kind == "object" and not chain.path  # given by a frame that is watched too
         if not self.own:
             check_stable(value, self._where())
+            if not inside:
+                check_lasting(value, self._where())
         if _is_builtin_method(value):
             if type(value.__self__) in MUTATORS:
                 self.reads.containers.add(id(value.__self__))
             return
         self.reads.functions.learn(value)
-        if chain.kind == "object" and not chain.path:
+        if inside:
             return
         if chain.kind == "global" and (self.own or chain.name not in self.globals):
             return
@@ -462,48 +384,6 @@ class Walker:
             "keep state in a Parameter and use set_data or ops.assign",
             self._where(),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """One byte code instruction in the spelling of Python 3.11."""
-
-    name: str
-    value: Any
-    line: int
-
-
-def instructions_of(code: types.CodeType) -> Iterator[Instruction]:
-    """Yield a function's instructions, those of later Pythons taken apart and renamed."""
-    for found in dis.get_instructions(code):
-        line = (found.positions.lineno if found.positions else None) or 0
-        name, value = found.opname, found.argval
-        if name in QUIET:
-            continue
-        if name in PAIRS and isinstance(value, tuple):
-            for part, item in zip(PAIRS[name], value, strict=True):
-                yield Instruction(part, item, line)
-        elif name == "BINARY_OP" and found.argrepr == "[]":
-            yield Instruction("BINARY_SUBSCR", None, line)
-        else:
-            yield Instruction(RENAMED.get(name, name), value, line)
-
-
-RENAMED = {
-    "LOAD_FAST_BORROW": "LOAD_FAST",
-    "LOAD_FAST_CHECK": "LOAD_FAST",
-    "LOAD_SMALL_INT": "LOAD_CONST",
-}
-PAIRS = {
-    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": ("LOAD_FAST", "LOAD_FAST"),
-    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
-    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
-}
-QUIET = {
-    "RESUME", "CACHE", "PRECALL", "PUSH_NULL", "NOP", "COPY_FREE_VARS", "MAKE_CELL",
-    "EXTENDED_ARG", "KW_NAMES",
-}  # fmt: skip
 
 
 def _is_builtin_method(value: Any) -> bool:
