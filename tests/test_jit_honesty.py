@@ -1,5 +1,7 @@
 """A compiled function gives what eager gives, whatever changed meanwhile, or runs eagerly."""
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import dataclasses
@@ -12,7 +14,9 @@ import threading
 import types
 import warnings
 import weakref
+from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import cellwire as cw
 import numpy as np
@@ -20,15 +24,16 @@ import pytest
 from cellwire import nn, ops
 from cellwire.engine.compiler.jit import JitWarning
 from cellwire.engine.ops import registry
+from cellwire.kernels.loops import Function
 
 F32 = np.float32
 
 
-def one(value=1.0):
+def one(value: Any = 1.0) -> Any:
     return cw.Tensor([value])
 
 
-def quiet(call, *args):
+def quiet(call: Callable[..., Any], *args: Any) -> Any:
     """Call where running eagerly is a right answer too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", JitWarning)
@@ -38,14 +43,14 @@ def quiet(call, *args):
 # ---- what is read from outside ---------------------------------------------------------------
 
 
-def test_defaults_and_code_of_functions_are_guarded():
-    def inner(x, factor=2.0):
+def test_defaults_and_code_of_functions_are_guarded() -> None:
+    def inner(x: Any, factor: float = 2.0) -> Any:
         return x * factor
 
-    def other(x, factor=2.0):
+    def other(x: Any, factor: float = 2.0) -> Any:
         return x - factor
 
-    def outer(x, *, added=1.0):
+    def outer(x: Any, *, added: Any = 1.0) -> Any:
         return inner(x) + added
 
     fn = cw.jit(outer, fullgraph=True)
@@ -58,11 +63,11 @@ def test_defaults_and_code_of_functions_are_guarded():
     assert fn(one()).item() == -2
 
 
-def test_deep_large_and_unusual_containers_are_guarded():
+def test_deep_large_and_unusual_containers_are_guarded() -> None:
     deep, large, chosen = [[[[1.0]]]], dict.fromkeys(range(500), 1.0), {1.0, 2.0}
     queue = collections.deque([1.0])
 
-    def fn(x):
+    def fn(x: Any) -> Any:
         for value in (*deep[0][0][0], sum(large.values()), sum(chosen), *queue):
             x = x + value
         return x
@@ -79,7 +84,7 @@ def test_deep_large_and_unusual_containers_are_guarded():
     assert run(one()).item() == fn(one()).item()
 
 
-def test_a_container_too_large_to_watch_is_a_reason():
+def test_a_container_too_large_to_watch_is_a_reason() -> None:
     table = dict.fromkeys(range(5000), 1.0)
     run = cw.jit(lambda x: x + sum(table.values()))
     with pytest.warns(JitWarning, match="table is too large"):
@@ -88,10 +93,10 @@ def test_a_container_too_large_to_watch_is_a_reason():
     assert run(one(0.0)).item() == 5001
 
 
-def test_getattr_and_hasattr_are_guarded():
+def test_getattr_and_hasattr_are_guarded() -> None:
     setting = types.SimpleNamespace(factor=1.0)
 
-    def fn(x):
+    def fn(x: Any) -> Any:
         name = "factor"
         found = x * getattr(setting, "factor") + getattr(setting, name)  # noqa: B009
         return found * 2 if hasattr(setting, "late") else found
@@ -104,12 +109,12 @@ def test_getattr_and_hasattr_are_guarded():
     assert run(one()).item() == fn(one()).item()
 
 
-def test_partial_functions_and_imports_inside_are_guarded(monkeypatch):
+def test_partial_functions_and_imports_inside_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("cellwire_settings_of_a_test")
     module.FACTOR = 2.0
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
-    def scale(x, by):
+    def scale(x: Any, by: Any) -> Function:
         from cellwire_settings_of_a_test import FACTOR
 
         return x * by * FACTOR
@@ -125,7 +130,7 @@ def test_partial_functions_and_imports_inside_are_guarded(monkeypatch):
         assert run(one()).item() == 5
 
 
-def test_signed_zeros_are_different_values():
+def test_signed_zeros_are_different_values() -> None:
     setting = [0.0]
     runs = (cw.jit(lambda x: x * setting[0]), cw.jit(lambda x, by: x * by))
     for value in (0.0, -0.0, 0.0):
@@ -134,11 +139,11 @@ def test_signed_zeros_are_different_values():
         assert [bool(np.signbit(r.asnumpy()[0])) for r in results] == [str(value) == "-0.0"] * 2
 
 
-def test_what_is_trained_is_guarded():
+def test_what_is_trained_is_guarded() -> None:
     net, x = nn.Dense(2, 1), cw.Tensor(np.ones((1, 2), F32))
     outside = cw.jit(cw.grad(lambda x: net(x).sum(), None, weights=net.trainable_params()))
 
-    def fn(x):
+    def fn(x: Any) -> Any:
         return cw.grad(lambda x: net(x).sum(), None, weights=net.trainable_params())(x)
 
     inside = cw.jit(fn)
@@ -152,7 +157,7 @@ def test_what_is_trained_is_guarded():
 # ---- arguments -------------------------------------------------------------------------------
 
 
-def test_arrays_sets_and_slices_are_arguments_by_value():
+def test_arrays_sets_and_slices_are_arguments_by_value() -> None:
     added = cw.jit(lambda x, a: x + cw.Tensor(a))
     array = np.array([1.0], F32)
     assert added(one(), array).item() == 2
@@ -169,8 +174,8 @@ def test_arrays_sets_and_slices_are_arguments_by_value():
     assert len(part.situations) == 3
 
 
-def test_a_list_given_is_changed_once_at_each_call():
-    def fn(x, found):
+def test_a_list_given_is_changed_once_at_each_call() -> None:
+    def fn(x: Any, found: Any) -> Any:
         found.append(x * 2)
         return x
 
@@ -180,7 +185,7 @@ def test_a_list_given_is_changed_once_at_each_call():
     assert [t.item() for t in found] == [0, 2, 4]
 
 
-def test_floats_stay_floats_where_the_code_needs_them():
+def test_floats_stay_floats_where_the_code_needs_them() -> None:
     table = {0.5: 1.0, 0.25: 2.0, 0.125: 3.0}
     functions = (
         lambda x, z: x * round(z, 1),
@@ -207,8 +212,8 @@ class Pair:
     value: object
 
 
-def test_results_that_a_graph_cannot_make_are_made_eagerly():
-    def generate(x):
+def test_results_that_a_graph_cannot_make_are_made_eagerly() -> None:
+    def generate(x: Any) -> Any:
         for n in range(3):
             yield x * n
 
@@ -222,8 +227,8 @@ def test_results_that_a_graph_cannot_make_are_made_eagerly():
             assert read(quiet(run, one(value))) == read(fn(one(value)))
 
 
-def test_tensors_made_inside_are_new_at_each_call():
-    def fn(x):
+def test_tensors_made_inside_are_new_at_each_call() -> None:
+    def fn(x: Any) -> Any:
         total = cw.Tensor([0.0, 1.0])
         total[0] = x.sum()
         return total, cw.Tensor([5.0])
@@ -240,17 +245,17 @@ def test_tensors_made_inside_are_new_at_each_call():
 # ---- effects ---------------------------------------------------------------------------------
 
 
-def test_effects_happen_once_at_each_call():
+def test_effects_happen_once_at_each_call() -> None:
     found, alias_of, table, queue = [], [], collections.defaultdict(int), collections.deque()
     append = alias_of.append
     text = io.StringIO()
 
-    def increase(x):
+    def increase(x: Any) -> Any:
         same = found
         same += [1]
         return x
 
-    def counts(x):
+    def counts(x: Any) -> Any:
         table["n"] += 1
         return x
 
@@ -270,11 +275,11 @@ def test_effects_happen_once_at_each_call():
     assert printed.getvalue().count("Tensor(shape=[1]") == 3
 
 
-def test_what_differs_at_every_call_is_not_kept():
+def test_what_differs_at_every_call_is_not_kept() -> None:
     numbers, generator, drawn = iter([1.0, 2.0, 3.0]), (n for n in range(5)), random.Random(0)
     rng = np.random.default_rng(0)
 
-    def takes(x):
+    def takes(x: Any) -> Any:
         for value in numbers:
             return x * value
         return x
@@ -288,8 +293,8 @@ def test_what_differs_at_every_call_is_not_kept():
         assert len({quiet(run, one()).item() for _ in range(3)}) == 3
 
 
-def test_a_reason_that_the_code_catches_is_still_a_reason():
-    def fn(x):
+def test_a_reason_that_the_code_catches_is_still_a_reason() -> None:
+    def fn(x: Any) -> Any:
         try:
             value = float(x.asnumpy()[0])
         except Exception:
@@ -300,8 +305,8 @@ def test_a_reason_that_the_code_catches_is_still_a_reason():
     assert [quiet(run, one(v)).item() for v in (1.0, 2.0)] == [2, 4]
 
 
-def test_random_numbers_are_those_of_eager_whichever_branch_is_taken():
-    def fn(x):
+def test_random_numbers_are_those_of_eager_whichever_branch_is_taken() -> None:
+    def fn(x: Any) -> Any:
         y = x * ops.standard_normal((1,))
         return y * 2 + ops.standard_normal((1,)) if y.sum() > 0 else y - 1
 
@@ -313,7 +318,7 @@ def test_random_numbers_are_those_of_eager_whichever_branch_is_taken():
         np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
 
 
-def test_a_backward_hook_with_effects_runs_at_every_call():
+def test_a_backward_hook_with_effects_runs_at_every_call() -> None:
     net, x, seen = nn.Dense(2, 2), cw.Tensor(np.ones((1, 2), F32)), []
     run = cw.jit(net)
     run(x)
@@ -326,14 +331,14 @@ def test_a_backward_hook_with_effects_runs_at_every_call():
 # ---- lifetime and threads --------------------------------------------------------------------
 
 
-def test_compiled_methods_do_not_keep_their_objects():
+def test_compiled_methods_do_not_keep_their_objects() -> None:
     class Scale(nn.Cell):
-        def __init__(self, factor):
+        def __init__(self, factor: float) -> None:
             super().__init__()
             self.factor = factor
 
         @cw.jit
-        def construct(self, x):
+        def construct(self, x: Any) -> Any:
             return x * self.factor
 
     kept = []
@@ -353,11 +358,11 @@ def test_compiled_methods_do_not_keep_their_objects():
     assert [ref() for ref in kept] == [None] * 4
 
 
-def test_threads_may_call_compile_and_run_eagerly_at_once():
+def test_threads_may_call_compile_and_run_eagerly_at_once() -> None:
     run = cw.jit(lambda x: ops.tanh(x * 2) + x.sum())
     errors = []
 
-    def work(start, call):
+    def work(start: Any, call: Callable[..., Any]) -> None:
         try:
             for size in range(1, 8):
                 x = np.full(size, start + 0.5, F32)
@@ -367,7 +372,7 @@ def test_threads_may_call_compile_and_run_eagerly_at_once():
         except BaseException as error:
             errors.append(error)
 
-    def eager(x):
+    def eager(x: Any) -> Any:
         for _ in range(20):
             y = ops.tanh(x * 2) + x.sum()
         return y
