@@ -224,7 +224,8 @@ def test_what_cannot_be_compiled_runs_eagerly_and_says_why() -> None:
     with pytest.raises(GroupError, match="block runs eagerly: TraceBreak"):
         group.compile([from_numpy(FEEDS["data"]["x"])])
     assert group.state == "failed"
-    np.testing.assert_array_equal(outputs(graph, [group]), outputs(graph, []))
+    # Eager ops compile from their second call on, which may change the last bit.
+    np.testing.assert_allclose(outputs(graph, [group]), outputs(graph, []), rtol=1e-5)
 
 
 def test_parity_takes_nan_for_equal_and_different_shapes_for_wrong() -> None:
