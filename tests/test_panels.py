@@ -283,6 +283,15 @@ def test_training_shows_curves_figures_and_sends_commands(
     assert not panel.train.isEnabled()
 
 
+def test_the_training_panel_fits_the_docks_height(
+    qtbot: object, state: EditorState, link: Link
+) -> None:
+    panel = TrainingPanel(state, link)
+    qtbot.addWidget(panel)
+    panel.show()
+    assert panel.heightForWidth(1100) <= 200
+
+
 def test_training_settings_are_changes_of_the_document(
     qtbot: object, state: EditorState, link: Link
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -44,6 +44,10 @@ class Plot(pg.PlotWidget):
         menu = self._axes_item.ctrlMenu
         if menu is not None:
             menu.setParent(self, menu.windowFlags())
+
+    def sizeHint(self) -> QSize:
+        """Small: a plot takes what room there is, and asks for none."""
+        return QSize(240, self.minimumHeight())
 
     def add_curve(self, token: str, *, dashed: bool = False) -> pg.PlotDataItem:
         """A new curve in a token's colour; dashes tell two apart without colour."""
