@@ -11,7 +11,7 @@ import importlib.util
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -74,19 +74,25 @@ def watching(reads: Reads) -> Iterator[None]:
         elif event == "return":
             check_locals(frame, walked.pop(id(frame), []), reads)
 
+    with _without_collections(), _profiled_by(on_event):
+        yield
+    captured = outermost.captured.values() if isinstance(outermost, Trace) else ()
+    reads.finish(tensor for tensor, _ in captured)
+
+
+@contextmanager
+def _profiled_by(on_event: Callable[[types.FrameType, str, Any], None]) -> Iterator[None]:
+    """Tell `on_event` of every call and return in the body, and whoever was told before after it."""
     outer = sys.getprofile()
     sys.setprofile(on_event)
     try:
-        with _without_collections():
-            yield
+        yield
     finally:
         if callable(outer) or outer is None:
             sys.setprofile(outer)
         else:  # cProfile's object, which hooks itself in
             sys.setprofile(None)
             outer.enable()
-    captured = outermost.captured.values() if isinstance(outermost, Trace) else ()
-    reads.finish(tensor for tensor, _ in captured)
 
 
 @contextmanager
