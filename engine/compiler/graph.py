@@ -133,8 +133,13 @@ def last_uses(graph: Graph) -> dict[Value, int]:
 def run_node(node: Node, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """Run one node's NumPy kernel."""
     out = run_kernel(node.op, tuple(arrays), dict(node.attrs))
-    results = out if isinstance(out, tuple) else (out,)
-    return tuple(np.asarray(r) for r in results)
+    results = tuple(np.asarray(r) for r in (out if isinstance(out, tuple) else (out,)))
+    for result, value in zip(results, node.outputs, strict=True):
+        if result.dtype != value.aval.dtype.numpy:
+            raise GraphError(
+                f"the kernel of {node.op.name} gave {result.dtype}, its rule says {value.aval}"
+            )
+    return results
 
 
 def interpret(

@@ -10,7 +10,7 @@ from scipy import special
 
 from ..tensor import Tensor
 from . import arithmetic, fast, logic, math, trigonometry
-from .cast import TensorLike, as_float, as_tensor, cast_to
+from .cast import TensorLike, as_float, as_number, cast_to
 from .registry import Call, Composite, GradContext, Grads, Pointwise, op
 from .rules import float_rule, same
 
@@ -46,7 +46,7 @@ def relu(input: TensorLike) -> Call:
     Tensor
         Non-negative elements; NaN stays NaN.
     """
-    return (as_tensor(input),), {}
+    return (as_number(input),), {}
 
 
 def _positive(x: Tensor) -> Tensor:

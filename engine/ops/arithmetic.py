@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import creation, fast, logic, math, rounding, unbroadcast
-from .cast import TensorLike, as_float_pair, as_pair, cast_to
+from . import creation, fast, logic, math, unbroadcast
+from .cast import TensorLike, as_float_pair, as_number, as_pair, cast_to
 from .registry import Call, GradContext, Grads, Pointwise, op
 from .rules import elementwise, require_float
 
@@ -143,7 +143,9 @@ def div(input: TensorLike, other: TensorLike) -> Call:
 
 
 def _floor_div_expr(b: Any, x: Any, y: Any) -> Any:
-    return b.call("floor", x / y) if x.dtype.kind == "f" else b.call("floordiv", x, y)
+    if x.dtype.kind == "f":
+        raise NotImplementedError("floored quotients of floats run in NumPy, which is exact")
+    return b.call("floordiv", x, y)
 
 
 @op(
@@ -167,19 +169,20 @@ def floor_div(input: TensorLike, other: TensorLike) -> Call:
     Tensor
         ``input // other``.
     """
-    return as_pair(input, other), {}
+    first, second = as_pair(input, other)
+    return (as_number(first), as_number(second)), {}
 
 
 def _mod_expr(b: Any, x: Any, y: Any) -> Any:
-    if x.dtype.kind != "f":
-        return b.call("mod", x, y)
-    return x - b.call("floor", x / y) * y
+    if x.dtype.kind == "f":
+        raise NotImplementedError("remainders of floats run in NumPy, which is exact")
+    return b.call("mod", x, y)
 
 
 def _mod_grad(ctx: GradContext) -> Grads:
     a, b = ctx.inputs
     return unbroadcast.fit(
-        ctx, ctx.dout, math.neg(mul(ctx.dout, rounding.floor(div(a, b)))) if ctx.needs[1] else None
+        ctx, ctx.dout, math.neg(mul(ctx.dout, floor_div(a, b))) if ctx.needs[1] else None
     )
 
 
@@ -205,7 +208,8 @@ def mod(input: TensorLike, other: TensorLike) -> Call:
     Tensor
         ``input % other``.
     """
-    return as_pair(input, other), {}
+    first, second = as_pair(input, other)
+    return (as_number(first), as_number(second)), {}
 
 
 def _pow_grad(ctx: GradContext) -> Grads:
@@ -250,7 +254,8 @@ def pow(input: TensorLike, exponent: TensorLike) -> Call:
     Tensor
         ``input ** exponent``.
     """
-    return as_pair(input, exponent), {}
+    first, second = as_pair(input, exponent)
+    return (as_number(first), as_number(second)), {}
 
 
 def _extremum_grad(ctx: GradContext) -> Grads:

@@ -195,6 +195,11 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 def _broadcast_rule(input: Aval, shape: Shape) -> Aval:
     lead = len(shape) - input.ndim
+    if any(isinstance(size, int) and size < 0 for size in shape[: max(lead, 0)]):
+        raise ShapeError(
+            f"broadcast_to: {shape_text(shape)} keeps the size of an axis that input"
+            f" {shape_text(input.shape)} does not have; -1 stands for an axis of the input."
+        )
     fits = lead >= 0 and all(
         size in (1, want) for size, want in zip(input.shape, shape[lead:], strict=True)
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import DType, dtype_of, float32, promote, promote_scalar
+from ..dtype import DType, bool_, dtype_of, float32, int64, promote, promote_scalar
 from ..shape import Aval
 from ..tensor import Tensor, to_array, wrap
 from .registry import Call, GradContext, Grads, Pointwise, op, traces
@@ -42,6 +42,12 @@ def as_float(value: TensorLike) -> Tensor:
     """Return ``value`` as a tensor of a float dtype; integers become float32."""
     tensor = as_tensor(value)
     return tensor if tensor.dtype.is_float else cast(tensor, float32)
+
+
+def as_number(value: TensorLike) -> Tensor:
+    """Return ``value`` as a tensor of numbers; truth values become int64."""
+    tensor = as_tensor(value)
+    return cast(tensor, int64) if tensor.dtype is bool_ else tensor
 
 
 def as_pair(input: TensorLike, other: TensorLike) -> tuple[Tensor, Tensor]:

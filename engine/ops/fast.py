@@ -119,7 +119,7 @@ def reduction(
                 try:
                     a = input.data
                     dtype = a.dtype
-                    if (dtype is _F32 or dtype is _F64) and axis != ():
+                    if (dtype is _F32 or dtype is _F64) and axis != () and (a.ndim or axis is None):
                         result = _new(Tensor)
                         result.data = _asarray(kernel(a, axis, keepdims=keepdims))
                         return result

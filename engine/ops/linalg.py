@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ...kernels.blas_threads import matmul as multiply
 from ..dtype import promote
-from ..shape import Aval, Dim, ShapeError, broadcast_shapes, shape_text
+from ..shape import Aval, Dim, ShapeError, broadcast_shapes, element_count, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, fast, reduce, unbroadcast
 from .cast import TensorLike, as_tensor, cast_to
@@ -57,12 +58,17 @@ def _matmul_grad(ctx: GradContext) -> Grads:
     if ctx.needs[1]:
         if len(b.shape) == 2 and len(a.shape) > 2:
             # One contraction over all leading axes instead of a batch of them.
-            rows = array.reshape(a, (-1, a.shape[-1]))
-            second = matmul(transposed(rows), array.reshape(dout, (-1, dout.shape[-1])))
+            second = matmul(transposed(_rows(a)), _rows(dout))
         else:
             second = matmul(transposed(a), dout)
         second = _back(second, b, ctx.inputs[1])
     return first, second
+
+
+def _rows(tensor: Tensor) -> Tensor:
+    """Return a tensor of at least two axes as a matrix; its last axis stays."""
+    *leading, last = tensor.shape
+    return array.reshape(tensor, (element_count(leading), last))
 
 
 def _back(grad: Tensor, matrix: Tensor, operand: Tensor) -> Tensor:
@@ -173,7 +179,7 @@ def _dense_kernel(
 ) -> np.ndarray:
     if input.shape[-1] != weight.shape[1]:
         raise ValueError("inner sizes differ")
-    rows = input.reshape(-1, input.shape[-1]) if input.ndim != 2 else input
+    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     out = multiply(rows, weight.T)
     if bias is not None:
         out += bias
@@ -184,9 +190,9 @@ def _dense_grad(ctx: GradContext) -> Grads:
     x, weight = ctx.inputs[:2]
     dout = ctx.dout
     grads: list[Tensor | None] = [matmul(dout, weight) if ctx.needs[0] else None]
-    rows = dout if len(x.shape) == 2 else array.reshape(dout, (-1, weight.shape[0]))
+    rows = dout if len(x.shape) == 2 else _rows(dout)
     if ctx.needs[1]:
-        columns = x if len(x.shape) == 2 else array.reshape(x, (-1, weight.shape[1]))
+        columns = x if len(x.shape) == 2 else _rows(x)
         grads.append(matmul(transposed(rows), columns))
     else:
         grads.append(None)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from . import arithmetic, fast
-from .cast import TensorLike, as_float, as_tensor
+from .cast import TensorLike, as_float, as_number, as_tensor
 from .registry import Call, GradContext, Grads, Pointwise, op
 from .rules import float_rule, same
 
@@ -278,7 +278,7 @@ def square(input: TensorLike) -> Call:
     Tensor
         The squares.
     """
-    return (as_tensor(input),), {}
+    return (as_number(input),), {}
 
 
 def _reciprocal_grad(ctx: GradContext) -> Grads:

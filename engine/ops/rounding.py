@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import bool_, int64
+from ..tensor import Tensor
 from . import arithmetic, fast, logic
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .registry import Call, GradContext, Grads, Pointwise, op
@@ -147,4 +149,14 @@ def clamp(input: TensorLike, min: float | None = None, max: float | None = None)
     tensor = as_tensor(input)
     if not tensor.dtype.is_float and (isinstance(min, float) or isinstance(max, float)):
         tensor = as_float(tensor)
-    return (tensor,), {"min": min, "max": max}
+    if tensor.dtype is bool_:
+        tensor = cast_to(tensor, int64)
+    return (tensor,), {"min": _bound(min, tensor), "max": _bound(max, tensor)}
+
+
+def _bound(bound: float | None, tensor: Tensor) -> float | None:
+    """Return a bound that the tensor's integers can hold: one beyond limits nothing."""
+    if bound is None or not tensor.dtype.is_int:
+        return bound
+    limits = np.iinfo(tensor.dtype.numpy)
+    return int(np.clip(bound, limits.min, limits.max))
