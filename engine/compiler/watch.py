@@ -82,7 +82,7 @@ def watching(reads: Reads) -> Iterator[None]:
 
 @contextmanager
 def _profiled_by(on_event: Callable[[types.FrameType, str, Any], None]) -> Iterator[None]:
-    """Tell `on_event` of every call and return in the body, and whoever was told before after it."""
+    """Tell `on_event` of calls and returns in the body; afterwards whoever was told before."""
     outer = sys.getprofile()
     sys.setprofile(on_event)
     try:
