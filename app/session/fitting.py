@@ -211,9 +211,10 @@ class Fitting:
                 run.save(Path(folder) / "kept")
                 new = self._new(self._graph, run.settings)
                 new.restore(Path(folder) / "kept")
-        except TrainingError as error:
-            fix = "Undo the change, or train anew."
-            self._rest(m.TrainingPaused("error", run.done, None, str(error), fix))
+        except TrainingError:
+            message = "The drawing has changed so that the training's state no longer fits it."
+            fix = "Set the change back, or train anew."
+            self._rest(m.TrainingPaused("error", run.done, None, message, fix))
             return None
         self.run = new
         return new
