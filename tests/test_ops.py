@@ -18,7 +18,7 @@ from cellwire.engine.compiler.trace import abstract_eval, trace
 from cellwire.engine.dtype import dtype_of
 from cellwire.engine.ops.expansion import expanded
 from cellwire.engine.ops.registry import OPS, Composite
-from cellwire.engine.shape import Aval, SymDim, substitute
+from cellwire.engine.shape import Aval, ShapeError, SymDim, substitute
 from cellwire.engine.tensor import Tensor
 
 
@@ -183,3 +183,14 @@ def test_expansion_agrees_with_kernel(sample: Any) -> None:
             assert mine.shape == np.shape(other)
             assert mine.dtype == np.asarray(other).dtype
             np.testing.assert_allclose(mine, other, 2e-5, 2e-6)
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_broadcasting_cannot_keep_the_size_of_an_axis_that_is_not_there(
+    shape: tuple[int, ...],
+) -> None:
+    def widened(x: Tensor) -> Tensor:
+        return ops.broadcast_to(x, (-1, *shape))
+
+    with pytest.raises(ShapeError, match="does not have"):
+        abstract_eval(widened, Aval(shape, dtype_of("float32")))
