@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import cellwire as cw
 import numpy as np
 import pytest
 from cellwire.engine import ops
@@ -450,3 +451,13 @@ def test_padded_pooling_and_groups_stay_with_numpy_and_say_so() -> None:
     assert [step.op for step in plan.report.host_steps] == ["max_pool2d_taps"]
     plan = check(lambda x, w: ops.conv2d(x, w, groups=3), normal(2, 3, 7, 7), normal(3, 1, 3, 3))
     assert [step.op for step in plan.report.host_steps] == ["conv2d"]
+
+
+def test_a_float_too_large_for_a_small_integer_wraps_as_in_numpy() -> None:
+    values = np.array([-2.0, 3.7, 255.0, 300.0], np.float32)
+
+    def fn(x: Any) -> Any:
+        return ops.cast(ops.cast(x, dtype_of("uint8")), dtype_of("float32")) * 2
+
+    compiled = cw.jit(fn, fullgraph=True)(cw.Tensor(values))
+    np.testing.assert_array_equal(compiled.asnumpy(), fn(cw.Tensor(values)).asnumpy())

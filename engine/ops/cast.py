@@ -88,11 +88,17 @@ def _cast_kernel(input: np.ndarray, dtype: DType) -> np.ndarray:
     return input.astype(dtype.numpy)
 
 
+def _cast_expr(b: Any, input: Any, dtype: DType) -> Any:
+    if input.dtype.kind == "f" and dtype.is_int and dtype.itemsize < 4:
+        raise NotImplementedError("floats become integers of 8 and 16 bits in NumPy, which wraps")
+    return b.cast(input, dtype.numpy)
+
+
 @op(
     infer=lambda input, dtype: Aval(input.shape, dtype),
     kernel=_cast_kernel,
     grad=_cast_grad,
-    lowering=Pointwise(lambda b, input, dtype: b.cast(input, dtype.numpy)),
+    lowering=Pointwise(_cast_expr),
     category="array",
     inputs=("input",),
 )
