@@ -15,6 +15,7 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -385,3 +386,17 @@ def test_threads_may_call_compile_and_run_eagerly_at_once() -> None:
         thread.join()
     assert errors == []
     assert registry.traces == []
+
+
+@pytest.mark.parametrize("place", ["scratch.py", "benchmarks/mine.py", "../{name}-mine/net.py"])
+def test_a_script_in_or_beside_a_checkout_is_watched_like_any_other(place: str) -> None:
+    root = Path(cw.__file__).parent
+    source = "def fn(x):\n    log.append(1)\n    return x * 2\n"
+    scope: dict[str, Any] = {"log": []}
+    file = f"{root}/{place.format(name=root.name)}"
+    exec(compile(source, file, "exec"), scope)
+    call = cw.jit(scope["fn"])
+    with pytest.warns(JitWarning, match=r"append\(\) changes a list outside the graph"):
+        call(one(3.0))
+    call(one(3.0))
+    assert len(scope["log"]) == 2

@@ -16,7 +16,7 @@ from typing import Any
 from ..parameter import Parameter, switches
 from .chains import Chain, Held, TooLargeError, snapshot
 from .functions import Functions
-from .traced import PACKAGE, TraceBreak
+from .traced import TraceBreak, in_package
 
 MUTATORS = {
     list: {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
@@ -128,7 +128,7 @@ class Reads:
             )
 
     def _add_function(self, function: types.FunctionType) -> None:
-        if function.__code__.co_filename.startswith(f"{PACKAGE}/engine/"):
+        if in_package(function.__code__.co_filename, "engine"):
             return
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             value = getattr(function, name)

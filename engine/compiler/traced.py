@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +24,21 @@ from .graph import Value
 if TYPE_CHECKING:
     from .trace import Trace
 
-PACKAGE = str(Path(__file__).resolve().parents[2])
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = tuple(f"{ROOT / name}{os.sep}" for name in ("kernels", "engine", "nodes", "app"))
 PACKAGE_NAME = __name__.partition(".")[0]
+
+
+@functools.cache
+def in_package(path: str, part: str = "") -> bool:
+    """Return whether code of this file is Cellwire's own, or that of one part (``"engine/nn"``).
+
+    Only the layers' folders are: a checkout may hold tests, benchmarks and the user's scripts too.
+    """
+    if path.startswith("<"):
+        return False
+    own = (f"{ROOT.joinpath(*part.split('/'))}{os.sep}",) if part else LAYERS
+    return os.path.realpath(path).startswith(own)
 
 
 class TraceBreak(Exception):  # noqa: N818 - it ends a trace, which need not be an error
@@ -44,7 +59,7 @@ def user_location() -> str:
     innermost = frame
     while frame is not None:
         path = frame.f_code.co_filename
-        if not path.startswith(PACKAGE) or path.startswith(f"{PACKAGE}/tests/"):
+        if not in_package(path):
             return f"{path}:{frame.f_lineno}"
         frame = frame.f_back
     return f"{innermost.f_code.co_filename}:{innermost.f_lineno}" if innermost else "<unknown>"

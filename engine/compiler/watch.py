@@ -30,7 +30,7 @@ from .effects import (
 )
 from .guards import MUTATORS, Reads, is_cell
 from .trace import Trace
-from .traced import PACKAGE, PACKAGE_NAME, TraceBreak
+from .traced import PACKAGE_NAME, TraceBreak, in_package
 
 REFLECTION = {"getattr": getattr, "hasattr": hasattr}
 KIND_TESTS = {"isinstance", "type", "issubclass"}
@@ -41,7 +41,7 @@ LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/" for name in ("numpy", "scipy", "llvmlite")
 )
 PRINT_ADVICE = "print outside the compiled function, or return the value"
-OWN_FILES = ("nn/cell.py", "nn/hooks.py")
+OWN_FILES = ("cell.py", "hooks.py")
 """What runs a Cell: its reads are guarded by ``add_cell``, its own state is no part of a graph."""
 
 
@@ -61,7 +61,7 @@ def watching(reads: Reads) -> Iterator[None]:
         if event == "call":
             if known:
                 walked[id(frame)] = walk_frame(frame, reads, seen)
-            elif code.co_name == "eager_call" and code.co_filename.endswith("nn/cell.py"):
+            elif code.co_name == "eager_call" and in_package(code.co_filename, "engine/nn"):
                 reads.add_cell(frame.f_locals["self"])
             elif code is PRINT_CODE:
                 raise TraceBreak("Print() acts outside the graph", PRINT_ADVICE)
@@ -117,10 +117,8 @@ def _note_made(tensor: Tensor) -> None:
 def is_user_code(code: types.CodeType) -> bool:
     """Return whether a function's code is walked: the user's, and the Cells' own ``construct``."""
     path = code.co_filename
-    if path.startswith(PACKAGE):
-        if path.startswith(f"{PACKAGE}/tests/"):
-            return True
-        return f"{PACKAGE}/engine/nn/" in path and not path.endswith(OWN_FILES)
+    if in_package(path):
+        return in_package(path, "engine/nn") and not path.endswith(OWN_FILES)
     # PySide6 puts its own function, of a file of that name, in the place of __import__.
     if path.startswith((*LIBRARIES, "<frozen", "shibokensupport")):
         return False
@@ -165,7 +163,7 @@ class Walker:
         self.imported: Chain | None = None
         self.reflecting: int | None = None
         self.unknown: list[tuple[str, str]] = []
-        self.own = self.code.co_filename.startswith(f"{PACKAGE}/engine/")
+        self.own = in_package(self.code.co_filename, "engine")
         self.instructions = list(instructions_of(self.code))
         stores = [i.value for i in self.instructions if i.name == "STORE_FAST"]
         self.single = {name for name in stores if stores.count(name) == 1}
