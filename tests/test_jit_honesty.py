@@ -155,6 +155,23 @@ def test_what_is_trained_is_guarded() -> None:
     assert len(inside(x)) == 1
 
 
+def test_variables_that_comprehensions_use_are_local_and_guarded() -> None:
+    setting = types.SimpleNamespace(outer=2.0, inner=1.0)
+
+    def fn(x: cw.Tensor, given: types.SimpleNamespace) -> cw.Tensor:
+        values = [x]
+        for _ in range(2):
+            values.append(sum([value * given.inner for value in values]) + len(values))
+        return values[-1] * given.outer
+
+    run = cw.jit(fn, fullgraph=True)
+    assert run(one(), setting).item() == fn(one(), setting).item()
+    setting.outer = 5.0
+    assert run(one(), setting).item() == fn(one(), setting).item()
+    setting.inner = 3.0
+    assert run(one(), setting).item() == fn(one(), setting).item()
+
+
 # ---- arguments -------------------------------------------------------------------------------
 
 

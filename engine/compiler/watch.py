@@ -11,7 +11,7 @@ import importlib.util
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,7 +60,7 @@ def watching(reads: Reads) -> Iterator[None]:
             known = user[code] = is_user_code(code)
         if event == "call":
             if known:
-                walked[id(frame)] = walk_frame(frame, reads, seen)
+                walked[id(frame)] = walk_frame(frame, reads, seen, walked)
             elif code.co_name == "eager_call" and in_package(code.co_filename, "engine/nn"):
                 reads.add_cell(frame.f_locals["self"])
             elif code is PRINT_CODE:
@@ -126,16 +126,21 @@ def is_user_code(code: types.CodeType) -> bool:
 
 
 def walk_frame(
-    frame: types.FrameType, reads: Reads, seen: set[tuple[int, ...]]
+    frame: types.FrameType,
+    reads: Reads,
+    seen: set[tuple[int, ...]],
+    live: Container[int],
 ) -> list[tuple[str, str]]:
     """Guard the outside reads of the function that ``frame`` has just entered.
 
-    Returns the variables whose attributes are read but whose value is not known yet.
+    ``live`` has the identities of the traced code's frames. Returns the variables whose
+    attributes are read but whose value is not known yet.
     """
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     arguments = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
-    key = (id(code), *(id(value) for value in arguments.values()))
+    closure = [frame.f_locals.get(name) for name in code.co_freevars]
+    key = (id(code), *(id(value) for value in (*arguments.values(), *closure)))
     if key in seen:
         return []
     seen.add(key)
@@ -144,13 +149,34 @@ def walk_frame(
         for name, value in arguments.items():
             if id(value) in reads.promoted:
                 raise TraceBreak(f"the type of the number {name!r} is asked for")
-    return Walker(frame, arguments, reads).run()
+    return Walker(frame, arguments, reads, live).run()
+
+
+LOCAL_NAMES = {"LOAD_DEREF": "LOAD_FAST", "STORE_DEREF": "STORE_FAST"}
+
+
+def is_made_inside(name: str, frame: types.FrameType, live: Container[int]) -> bool:
+    """Return whether a variable of the closure is a local one of traced code that still runs."""
+    inner, outer = frame.f_code, frame.f_back
+    while outer is not None and id(outer) in live:
+        if inner in outer.f_code.co_consts:
+            if name in outer.f_code.co_cellvars:
+                return outer.f_locals.get(name) is frame.f_locals[name]
+            inner = outer.f_code
+        outer = outer.f_back
+    return False
 
 
 class Walker:
     """Finds the chains in one function's byte code."""
 
-    def __init__(self, frame: types.FrameType, arguments: Mapping[str, Any], reads: Reads) -> None:
+    def __init__(
+        self,
+        frame: types.FrameType,
+        arguments: Mapping[str, Any],
+        reads: Reads,
+        live: Container[int] = (),
+    ) -> None:
         self.code = frame.f_code
         self.globals = frame.f_globals
         self.arguments = arguments
@@ -158,16 +184,28 @@ class Walker:
         for value in arguments.values():
             reads.functions.learn(value)
         self.cells = self._cells(frame)
+        self.inner = {
+            name: frame.f_locals[name]
+            for name in self.code.co_freevars
+            if name in frame.f_locals and is_made_inside(name, frame, live)
+        }
         self.line = self.code.co_firstlineno
         self.aliases: dict[str, Chain] = {}
         self.imported: Chain | None = None
         self.reflecting: int | None = None
         self.unknown: list[tuple[str, str]] = []
         self.own = in_package(self.code.co_filename, "engine")
-        self.instructions = list(instructions_of(self.code))
+        self.instructions = [self._as_local(i) for i in instructions_of(self.code)]
         stores = [i.value for i in self.instructions if i.name == "STORE_FAST"]
         self.single = {name for name in stores if stores.count(name) == 1}
         self.stored = set(stores)
+
+    def _as_local(self, instruction: Instruction) -> Instruction:
+        """Treat a local variable that an inner function uses like any other local variable."""
+        name = LOCAL_NAMES.get(instruction.name)
+        if name is None or instruction.value not in self.code.co_cellvars:
+            return instruction
+        return Instruction(name, instruction.value, instruction.line)
 
     def _cells(self, frame: types.FrameType) -> dict[str, object]:
         """Return the closure's cells by name; the frame itself shows only their contents."""
@@ -285,6 +323,8 @@ class Walker:
             return self.imported
         if name == "IMPORT_FROM" and self.imported is not None:
             return self._extend(self.imported, ("attr", value))
+        if name == "LOAD_DEREF" and value in self.inner:
+            return Chain(self.inner[value], "object", value)
         if name in ("LOAD_DEREF", "LOAD_CLASSDEREF") and value in self.cells:
             return Chain(self.cells[value], "closure", value)
         if name == "LOAD_FAST":
