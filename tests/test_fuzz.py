@@ -14,7 +14,7 @@ from scipy import special
 Step = tuple[Callable[..., Any], Callable[..., Any], tuple[int, ...]]
 """An op in Cellwire, the same in NumPy, and which of the values so far it takes."""
 
-POINTWISE = (
+POINTWISE: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (ops.neg, np.negative),
     (ops.tanh, np.tanh),
     (ops.sigmoid, special.expit),
@@ -25,13 +25,13 @@ POINTWISE = (
     (lambda x: ops.sqrt(ops.abs(x) + 0.3), lambda x: np.sqrt(np.abs(x) + 0.3)),
     (lambda x: ops.log(ops.square(x) + 0.5), lambda x: np.log(np.square(x) + 0.5)),
     (lambda x: 1.5 - x * 0.7, lambda x: 1.5 - x * 0.7),
-)
-PAIRS = (
+]
+PAIRS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (ops.add, np.add),
     (ops.sub, np.subtract),
     (ops.mul, np.multiply),
     (lambda x, y: x / (ops.square(y) + 1.0), lambda x, y: x / (np.square(y) + 1.0)),
-)
+]
 
 
 def random_shape(rng: np.random.Generator) -> tuple[int, ...]:
@@ -46,10 +46,12 @@ def random_step(rng: np.random.Generator, values: Sequence[np.ndarray]) -> Step 
     x = values[at]
     kind = rng.choice(["point", "point", "pair", "sum", "mean", "move", "flat", "cut", "row", "mm"])
     if kind == "point":
-        return (*POINTWISE[rng.integers(len(POINTWISE))], (at,))
+        ours, numpys = POINTWISE[rng.integers(len(POINTWISE))]
+        return ours, numpys, (at,)
     if kind == "pair":
         other = int(rng.integers(len(values)))
-        return (*PAIRS[rng.integers(len(PAIRS))], (at, other))
+        ours, numpys = PAIRS[rng.integers(len(PAIRS))]
+        return ours, numpys, (at, other)
     if kind == "flat":
         return lambda t: ops.reshape(t, (x.size,)), lambda a: a.reshape(x.size), (at,)
     if not x.ndim:
