@@ -27,10 +27,16 @@ from .engine.tensor import Tensor, TensorSpec, from_numpy
 
 __version__ = "0.1.0"
 
-# `import cellwire.nn` and `from cellwire.ops import relu` work as in MindSpore, although the
-# modules live in the engine.
-for _module in (nn, ops, dataset):
-    sys.modules[f"{__name__}.{_module.__name__.rpartition('.')[2]}"] = _module
+# MindSpore's module paths, `import cellwire.nn` and `from cellwire.ops import relu` among them,
+# although the modules live in the engine.
+_MODULES = {
+    "nn": nn,
+    "ops": ops,
+    "dataset": dataset,
+    "common.initializer": initializer,
+}
+for _path, _module in _MODULES.items():
+    sys.modules[f"{__name__}.{_path}"] = _module
 
 __all__ = [
     "GRAPH_MODE",

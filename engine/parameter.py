@@ -98,6 +98,25 @@ class Parameter(LazyTensor):
         self.version += 1
         return self
 
+    def set_dtype(self, dtype: Any) -> Parameter:
+        """Convert this parameter to another element type, in a new buffer.
+
+        Raises
+        ------
+        RuntimeError
+            If it is called while a function is traced.
+        """
+        if active_trace() is not None:
+            raise RuntimeError(f"parameter {self.name!r}: set_dtype cannot be compiled.")
+        wanted = dtype_of(dtype)
+        if wanted is not self.dtype:
+            made = self.is_made
+            self._aval = Aval(self.shape, wanted)
+            if made:
+                self.data = self.data.astype(wanted.numpy)
+            self.version += 1
+        return self
+
     def clone(self, init: str = "same") -> Parameter:
         """Return a new parameter of the same values, or of zeros with ``init="zeros"``."""
         data = np.zeros(self.shape, self.dtype.numpy) if init == "zeros" else self.data

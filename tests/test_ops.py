@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 import cellwire.engine.compiler  # noqa: F401 - installs the eager compiler, as users have it
@@ -20,21 +17,8 @@ from cellwire.engine.ops.expansion import expanded
 from cellwire.engine.ops.registry import OPS, Composite
 from cellwire.engine.shape import Aval, ShapeError, SymDim, substitute
 from cellwire.engine.tensor import Tensor
+from op_samples import SAMPLES, N, Sample
 
-
-def _load_samples() -> Any:
-    path = Path(__file__).with_name("op_samples.py")
-    spec = importlib.util.spec_from_file_location("cellwire_op_samples", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-samples = _load_samples()
-SAMPLES = samples.SAMPLES
 IDS = [f"{sample.op}-{number}" for number, sample in enumerate(SAMPLES)]
 every = pytest.mark.parametrize("sample", SAMPLES, ids=IDS)
 
@@ -47,7 +31,7 @@ def cast(array: np.ndarray, dtype: type) -> np.ndarray:
     return array.astype(dtype) if array.dtype.kind == "f" else array
 
 
-def run(sample: Any, dtype: type = np.float64) -> tuple[Any, tuple[Tensor, ...]]:
+def run(sample: Sample, dtype: type = np.float64) -> tuple[Any, tuple[Tensor, ...]]:
     inputs = tuple(Tensor(cast(array, dtype)) for array in sample.arrays)
     return as_tuple(sample.call(*inputs)), inputs
 
@@ -67,7 +51,7 @@ def test_docs_say_what_goes_in_and_comes_out(op: Any) -> None:
 
 @every
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-5), (np.float64, 1e-10)])
-def test_values_are_those_of_float64_numpy(sample: Any, dtype: type, tolerance: float) -> None:
+def test_values_are_those_of_float64_numpy(sample: Sample, dtype: type, tolerance: float) -> None:
     if sample.reference is None:
         return
     with np.errstate(all="ignore"):
@@ -80,7 +64,7 @@ def test_values_are_those_of_float64_numpy(sample: Any, dtype: type, tolerance: 
 
 @every
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_shape_rule_agrees_with_kernel(sample: Any, dtype: type) -> None:
+def test_shape_rule_agrees_with_kernel(sample: Sample, dtype: type) -> None:
     with Record() as record:
         run(sample, dtype)
     entries = [entry for entry in record.entries if entry.op.name == sample.op]
@@ -91,25 +75,25 @@ def test_shape_rule_agrees_with_kernel(sample: Any, dtype: type) -> None:
 
 
 @every
-def test_shape_rule_knows_symbolic_batches(sample: Any) -> None:
+def test_shape_rule_knows_symbolic_batches(sample: Sample) -> None:
     if not sample.symbolic:
         return
     inferred = as_tuple(abstract_eval(sample.call, *symbolic_avals(sample)))
     outputs, _ = run(sample, np.float32)
     for aval, output in zip(inferred, outputs, strict=True):
-        assert substitute(aval, {"N": samples.N}) == output.aval
+        assert substitute(aval, {"N": N}) == output.aval
 
 
-def symbolic_avals(sample: Any) -> list[Aval]:
+def symbolic_avals(sample: Sample) -> list[Aval]:
     avals = []
     for array in sample.arrays:
-        shape = tuple(SymDim("N") if dim == samples.N else dim for dim in array.shape)
+        shape = tuple(SymDim("N") if dim == N else dim for dim in array.shape)
         avals.append(Aval(shape, dtype_of(cast(array, np.float32).dtype)))
     return avals
 
 
 @every
-def test_gradient_is_that_of_finite_differences(sample: Any) -> None:
+def test_gradient_is_that_of_finite_differences(sample: Sample) -> None:
     if not sample.differentiable:
         return
     outputs, inputs = run(sample)
@@ -135,7 +119,7 @@ def test_gradient_is_that_of_finite_differences(sample: Any) -> None:
         np.testing.assert_allclose(gradient.asnumpy(), expected, 2e-5, 2e-6)
 
 
-def part_is_state(sample: Any, parts: tuple[Tensor, ...], part: Tensor) -> bool:
+def part_is_state(sample: Sample, parts: tuple[Tensor, ...], part: Tensor) -> bool:
     return sample.op == "batch_norm" and part is not parts[0]
 
 
@@ -155,7 +139,7 @@ def finite_differences(loss: Any, inputs: tuple[Tensor, ...], position: int) -> 
 
 
 @every
-def test_gradient_rule_knows_symbolic_batches(sample: Any) -> None:
+def test_gradient_rule_knows_symbolic_batches(sample: Sample) -> None:
     if not (sample.symbolic and sample.differentiable):
         return
     call = trace(sample.call, symbolic_avals(sample))
@@ -170,7 +154,7 @@ COMPOSITES = [s for s in SAMPLES if isinstance(OPS[s.op].lowering, Composite)]
 
 
 @pytest.mark.parametrize("sample", COMPOSITES, ids=lambda sample: sample.op)
-def test_expansion_agrees_with_kernel(sample: Any) -> None:
+def test_expansion_agrees_with_kernel(sample: Sample) -> None:
     with Record() as record:
         run(sample, np.float32)
     for entry in [entry for entry in record.entries if entry.op.name == sample.op]:

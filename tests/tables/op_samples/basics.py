@@ -1,9 +1,7 @@
-"""One use or more of every op: the call, its arguments, and what NumPy says in float64."""
+"""Samples of the ops that the first models need: values as NumPy says them in float64."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,48 +12,7 @@ from cellwire.engine.ops.norm import layer_norm_input_grad
 from cellwire.engine.ops.softmax import softmax_grad
 from scipy import special
 
-N = 5
-"""Size of the batch axis; tests on symbolic shapes put a symbol in its place."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A call of one op on arrays; ``reference`` computes the same on float64 arrays."""
-
-    op: str
-    call: Callable[..., Any]
-    arrays: tuple[np.ndarray, ...]
-    reference: Callable[..., Any] | None = None
-    symbolic: bool = True
-    differentiable: bool = True
-
-
-def _rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-def normal(*shape: int, seed: int = 0) -> np.ndarray:
-    """Return numbers away from zero, so that kinks are not met by finite differences."""
-    values = _rng(seed).standard_normal(shape)
-    return values + np.sign(values) * 0.1
-
-
-def positive(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.abs(normal(*shape, seed=seed)) + 0.3
-
-
-def integers(*shape: int, low: int = 0, high: int = 3, seed: int = 0) -> np.ndarray:
-    return _rng(seed).integers(low, high, shape).astype(np.int32)
-
-
-def bools(*shape: int, seed: int = 0) -> np.ndarray:
-    return _rng(seed).random(shape) < 0.5
-
-
-def distinct(*shape: int, seed: int = 0) -> np.ndarray:
-    size = int(np.prod(shape))
-    return _rng(seed).permutation(size).reshape(shape) / size - 0.4
-
+from op_samples.sample import N, Sample, bools, distinct, integers, normal, positive, rng
 
 X, Y, ROW = normal(N, 4), normal(N, 4, seed=1), normal(4, seed=2)
 KEY = np.array([3, 1], np.int64)
@@ -307,7 +264,7 @@ def _norm_samples() -> list[Sample]:
 
 def _loss_samples() -> list[Sample]:
     labels, weight = integers(N, high=4), positive(4)
-    yes = _rng().random((N, 4))
+    yes = rng().random((N, 4))
     smooth = {"label_smoothing": 0.1, "ignore_index": 1}
     attrs = {"reduction": "mean", "ignore_index": -100, "label_smoothing": 0.0}
     logs = special.log_softmax(X, 1)
