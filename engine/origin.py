@@ -27,21 +27,22 @@ class Origin:
         return replace(self, direction="gradient")
 
 
-_current: Origin | None = None
+active: Origin | None = None
+"""The origin under which ops run now; only ``at`` sets it."""
 
 
 def current() -> Origin | None:
     """Return the origin under which ops run now, or None outside a drawn graph."""
-    return _current
+    return active
 
 
 @contextmanager
 def at(origin: Origin | None) -> Iterator[None]:
     """Run the body's ops under ``origin``; nested uses restore the outer one."""
-    global _current
-    outer = _current
-    _current = origin
+    global active
+    outer = active
+    active = origin
     try:
         yield
     finally:
-        _current = outer
+        active = outer

@@ -20,6 +20,8 @@ THREADS_FROM: Final = 1 << 24
 """Multiplications (m·n·k) from which a product may use every thread: some 0.3 ms on one."""
 ALWAYS_ONE: Final = 1 << 18
 """Up to this many OpenBLAS uses one thread by itself."""
+SMALL: Final = 1 << 10
+"""Elements up to which a matrix's product takes little longer than its call."""
 
 SetThreads = Callable[[int], Any]
 
@@ -68,6 +70,9 @@ def on_one_thread(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
 
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """``np.matmul``, on one thread where a second one gains little."""
+    matrices = a.ndim == 2 and b.ndim == 2
+    if matrices and a.size <= SMALL and b.size <= SMALL:
+        return a.dot(b)  # for matrices the same as matmul, and three times as fast to call
     work = a.size * (b.shape[-1] if b.ndim > 1 else 1)
     if ALWAYS_ONE < work < THREADS_FROM:
         found = thread_setter("numpy")

@@ -11,24 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import origin as origins
 from ..tensor import Tensor
 from .cast import literal
-from .registry import Attrs, Call, Entry, Op, apply, find_kernel, records, traces
+from .registry import Attrs, Call, Op, apply, find_kernel, log, records, traces
 
 _new = object.__new__
 _ndarray = np.ndarray
 _asarray = np.asarray
+_concatenate: Callable[..., np.ndarray] = getattr(np.concatenate, "_implementation", np.concatenate)
+# without the search for other libraries' arrays, which takes a third of the call
 _F32 = np.dtype(np.float32)
 _F64 = np.dtype(np.float64)
 _MISSES = (AttributeError, ValueError, TypeError, RuntimeWarning, OverflowError, IndexError)
 # What a miss of the common case raises; the general path then gives the answer or explains.
-
-
-def _log(op: Op, inputs: tuple[Tensor, ...], result: Tensor, attrs: Attrs | None = None) -> None:
-    entry = Entry(op, inputs, (result,), attrs or {}, origins.current())
-    for record in records:
-        record.entries.append(entry)
 
 
 def binary(
@@ -56,7 +51,7 @@ def binary(
                         result = _new(Tensor)
                         result.data = array
                         if records:
-                            _log(entry, (input, other), result)
+                            log(entry, (input, other), (result,), {})
                         return result
                 except _MISSES:
                     pass
@@ -73,7 +68,7 @@ def _with_number(entry: Op, kernel: Callable[..., Any], input: Tensor, other: fl
     result = _new(Tensor)
     result.data = _asarray(kernel(input.data, other))
     if records:
-        _log(entry, (input, literal(other, input.dtype)), result)
+        log(entry, (input, literal(other, input.dtype)), (result,), {})
     return result
 
 
@@ -95,7 +90,7 @@ def unary(
                         result = _new(Tensor)
                         result.data = array
                         if records:
-                            _log(entry, (input,), result)
+                            log(entry, (input,), (result,), {})
                         return result
                 except _MISSES:
                     pass
@@ -107,6 +102,9 @@ def unary(
     return make
 
 
+_FULL = ({"axis": None, "keepdims": False}, {"axis": None, "keepdims": True})
+
+
 def reduction(
     kernel: Callable[..., Any],
 ) -> Callable[[Op, Callable[..., Call]], Callable[..., Any]]:
@@ -114,14 +112,20 @@ def reduction(
 
     def make(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
         def call(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
-            kind = axis.__class__
-            if not (traces or records) and (axis is None or kind is int or kind is tuple):
+            if not traces:
                 try:
                     a = input.data
                     dtype = a.dtype
-                    if (dtype is _F32 or dtype is _F64) and axis != () and (a.ndim or axis is None):
+                    if dtype is _F32 or dtype is _F64:
+                        if axis is None:
+                            attrs = _FULL[keepdims]
+                        else:
+                            attrs = {"axis": _from_front(axis, a.ndim), "keepdims": keepdims}
+                        array = kernel(a, attrs["axis"], keepdims=keepdims)
                         result = _new(Tensor)
-                        result.data = _asarray(kernel(a, axis, keepdims=keepdims))
+                        result.data = _asarray(array)
+                        if records:
+                            log(entry, (input,), (result,), attrs)
                         return result
                 except _MISSES:
                     pass
@@ -131,6 +135,13 @@ def reduction(
         return call
 
     return make
+
+
+def _from_front(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return one axis, counted from the front, as a tuple; a miss for what needs more care."""
+    if axis.__class__ is not int or not -ndim <= axis < ndim:
+        raise TypeError
+    return (axis if axis >= 0 else axis + ndim,)
 
 
 def reshaping(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
@@ -143,7 +154,7 @@ def reshaping(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
                 result = _new(Tensor)
                 result.data = array
                 if records:
-                    _log(entry, (input,), result, {"shape": array.shape})
+                    log(entry, (input,), (result,), {"shape": array.shape})
                 return result
             except _MISSES:
                 pass
@@ -157,11 +168,15 @@ def transposing(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
     """Make the public function of ``transpose``."""
 
     def call(input: Any, axes: Any) -> Any:
-        if not (traces or records) and axes.__class__ is tuple:
+        if not traces and axes.__class__ is tuple:
             try:
                 array = input.data.transpose(axes)
                 result = _new(Tensor)
                 result.data = array
+                if records:
+                    if not axes or min(axes) < 0:
+                        axes = prepare(input, axes)[1]["axes"]
+                    log(entry, (input,), (result,), {"axes": axes})
                 return result
             except _MISSES:
                 pass
@@ -169,6 +184,57 @@ def transposing(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
         return apply(entry, inputs, attrs)
 
     return call
+
+
+def reversing(entry: Op, general: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Return the getter of ``tensor.T``: ``transpose``, the row ``entry``, of all axes."""
+
+    def get(input: Tensor) -> Tensor:
+        if traces:
+            return general(input)
+        result = _new(Tensor)
+        result.data = array = input.data.T
+        if records:
+            log(entry, (input,), (result,), {"axes": tuple(range(array.ndim))[::-1]})
+        return result
+
+    return get
+
+
+def joining(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+    """Make the public function of ``concat``."""
+
+    def call(tensors: Any, axis: int = 0) -> Any:
+        if not traces and axis.__class__ is int:
+            try:
+                array = _concatenate(_alike(tensors), axis)
+                result = _new(Tensor)
+                result.data = array
+                if records:
+                    at = axis if axis >= 0 else axis + array.ndim
+                    log(entry, tuple(tensors), (result,), {"axis": at})
+                return result
+            except _MISSES:
+                pass
+        inputs, attrs = prepare(tensors, axis)
+        return apply(entry, inputs, attrs)
+
+    return call
+
+
+def _alike(tensors: Any) -> Any:
+    """Return the arrays of tensors of one float dtype; a miss for others."""
+    if len(tensors) == 2:
+        first, second = tensors
+        arrays = (first.data, second.data)
+        alike = arrays[0].dtype is arrays[1].dtype
+    else:
+        arrays = [tensor.data for tensor in tensors]
+        alike = len({id(array.dtype) for array in arrays}) == 1
+    dtype = arrays[0].dtype
+    if not alike or not (dtype is _F32 or dtype is _F64):
+        raise TypeError
+    return arrays
 
 
 def composite(
@@ -190,7 +256,7 @@ def composite(
                         result = _new(Tensor)
                         result.data = found[0]((a,))
                         if records:
-                            _log(entry, (input,), result, found[1])
+                            log(entry, (input,), (result,), found[1])
                         return result
                 except _MISSES:
                     pass
@@ -236,7 +302,7 @@ class Affine:
         result = _new(Tensor)
         result.data = found[0](arrays)
         if records:
-            _log(self.op, (input, weight, bias), result, found[1])
+            log(self.op, (input, weight, bias), (result,), found[1])
         return result
 
     def learn(self, inputs: tuple[Tensor, ...], attrs: Attrs, extra: Any) -> None:

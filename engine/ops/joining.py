@@ -10,7 +10,7 @@ import numpy as np
 from ..dtype import promote
 from ..shape import Aval, Dim, ShapeError, shape_text
 from ..tensor import Tensor
-from . import reduce, slicing
+from . import fast, reduce, slicing
 from .array import expand_dims, reshape, squeeze
 from .cast import TensorLike, as_tensor, cast_to
 from .registry import Call, Composite, GradContext, Grads, Host, op
@@ -53,6 +53,7 @@ def _concat_grad(ctx: GradContext) -> Grads:
     category="array",
     inputs=("tensors",),
     variadic=True,
+    fast=fast.joining,
 )
 def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Call:
     """Join tensors along an axis.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor
-from . import arithmetic, array, linalg, logic, math, reduce, statistics
+from . import arithmetic, array, fast, linalg, logic, math, reduce, statistics
 from .cast import cast
+from .registry import OPS
 
 
 def _reversed(function: Any) -> Any:
@@ -105,7 +106,7 @@ def attach() -> None:
         "transpose": _transpose,
         "permute": _transpose,
         "swapaxes": array.swapaxes,
-        "T": property(_transpose),
+        "T": property(fast.reversing(OPS["transpose"], _transpose)),
         "flatten": _flatten,
         "astype": _astype,
         "to": _astype,

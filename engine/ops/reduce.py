@@ -104,7 +104,7 @@ def _mean_kernel(input: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     if input.dtype == np.float16:  # summed in float32, which NumPy's mean does
         return np.mean(input, axis, keepdims=keepdims)
     total = np.add.reduce(input, axis, keepdims=keepdims)
-    return np.true_divide(total, input.size // total.size if total.size else 1)
+    return total / (input.size // total.size if total.size else 1)
 
 
 def _divide_by_count(value: Tensor, tensor: Tensor, axis: tuple[int, ...] | None) -> Tensor:

@@ -250,11 +250,19 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
     else:
         result = run_now(op, inputs, attrs)
     if records:
-        outputs = result if result.__class__ is tuple else (result,)
-        entry = Entry(op, inputs, outputs, attrs, origins.current())
-        for record in records:
-            record.entries.append(entry)
+        log(op, inputs, result if result.__class__ is tuple else (result,), attrs)
     return result
+
+
+_new_entry = tuple.__new__
+
+
+def log(op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], attrs: Attrs) -> None:
+    """Tell the active records of one op that ran."""
+    # as Entry(...), in half the time
+    entry = _new_entry(Entry, (op, inputs, outputs, attrs, origins.active))
+    for record in records:
+        record.entries.append(entry)
 
 
 _COMPILED = (Composite, Gemm)
