@@ -37,9 +37,14 @@ def view_access(node: Node, source: Access) -> Access | None:
     if math.prod(shape) == 0:
         return None
     size = dtype.itemsize
-    reach = sum((n - 1) * s for n, s in zip(shape, source.strides, strict=True))
+    spans = [(n - 1) * s for n, s in zip(shape, source.strides, strict=True)]
+    before = -sum(min(span, 0) for span in spans)  # reversed axes reach back from the first element
+    after = sum(max(span, 0) for span in spans)
     dummy = np.lib.stride_tricks.as_strided(
-        np.empty(reach + 1, dtype), shape, [s * size for s in source.strides], writeable=False
+        np.empty(before + after + 1, dtype)[before:],
+        shape,
+        [s * size for s in source.strides],
+        writeable=False,
     )
     try:
         view = node.op.kernel(dummy, **node.attributes)
@@ -47,7 +52,7 @@ def view_access(node: Node, source: Access) -> Access | None:
         return None
     start = dummy.__array_interface__["data"][0]
     offset = view.__array_interface__["data"][0] - start
-    shared = view.base is not None and 0 <= offset <= reach * size
+    shared = view.base is not None and -before * size <= offset <= after * size
     if not shared or tuple(view.shape) != tuple(node.outputs[0].aval.shape):
         return None
     strides = tuple(s // size for s in view.strides)
