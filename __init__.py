@@ -10,6 +10,7 @@ from .engine.checkpoint import load_checkpoint, load_param_into_net, save_checkp
 from .engine.compiler.jit import jit
 from .engine.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .engine.dtype import (
+    bfloat16,
     bool_,
     float16,
     float32,
@@ -19,6 +20,9 @@ from .engine.dtype import (
     int32,
     int64,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from .engine.nn import initializer
 from .engine.parameter import Parameter, ParameterTuple
@@ -47,6 +51,7 @@ __all__ = [
     "Tensor",
     "TensorSpec",
     "__version__",
+    "bfloat16",
     "bool_",
     "dataset",
     "float16",
@@ -70,5 +75,8 @@ __all__ = [
     "set_context",
     "set_seed",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "value_and_grad",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from ml_dtypes import bfloat16 as _bfloat16
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,23 +29,32 @@ class DType:
         return (dtype_of, (self.numpy.name,))
 
 
-def _make(name: str, short: str, numpy_name: str) -> DType:
-    numpy = np.dtype(numpy_name)
-    return DType(name, short, numpy, numpy.itemsize, numpy.kind == "f", numpy.kind in "iu")
+def _make(name: str, short: str, of: Any) -> DType:
+    numpy = np.dtype(of)
+    # ml_dtypes registers bfloat16 with NumPy, which does not count it among its own floats.
+    is_float = numpy.kind == "f" or numpy.type is _bfloat16
+    return DType(name, short, numpy, numpy.itemsize, is_float, numpy.kind in "iu")
 
 
+bfloat16 = _make("BFloat16", "bf16", _bfloat16)
 float16 = _make("Float16", "f16", "float16")
 float32 = _make("Float32", "f32", "float32")
 float64 = _make("Float64", "f64", "float64")
 uint8 = _make("UInt8", "u8", "uint8")
+uint16 = _make("UInt16", "u16", "uint16")
+uint32 = _make("UInt32", "u32", "uint32")
+uint64 = _make("UInt64", "u64", "uint64")
 int8 = _make("Int8", "i8", "int8")
 int16 = _make("Int16", "i16", "int16")
 int32 = _make("Int32", "i32", "int32")
 int64 = _make("Int64", "i64", "int64")
 bool_ = _make("Bool", "bool", "bool")
 
-DTYPES = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
-"""Every element type, in rising order of promotion."""
+DTYPES = (
+    bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32,
+    float64,
+)  # fmt: skip
+"""Every element type."""
 
 _OF_NUMPY: dict[Any, DType] = {dtype.numpy: dtype for dtype in DTYPES}
 _OF_NAME: dict[str, DType] = {
@@ -81,14 +91,19 @@ def dtype_of(value: Any) -> DType:
     return found
 
 
-_SIGNED_FOR_UINT8 = {int8: int16, int16: int16, int32: int32, int64: int64}
+_RISING = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
+"""The types that meet in the later one of two, with the exceptions below."""
+_ALONE = (uint16, uint32, uint64)
+"""These meet their own kind and ``bool_`` only."""
+_EXCEPTIONS = {(uint8, int8): int16, (float16, bfloat16): float32}
 
 
-def _promote(a: DType, b: DType) -> DType:
-    low, high = sorted((a, b), key=DTYPES.index)
-    if low is uint8 and high.is_int and high is not uint8:
-        return _SIGNED_FOR_UINT8[high]
-    return high
+def _promote(a: DType, b: DType) -> DType | None:
+    if a in _ALONE or b in _ALONE:
+        low, high = sorted((a, b), key=DTYPES.index)
+        return high if low in (bool_, high) else None
+    low, high = sorted((a, b), key=_RISING.index)
+    return _EXCEPTIONS.get((low, high), high)
 
 
 _TABLE = {(a, b): _promote(a, b) for a in DTYPES for b in DTYPES}
@@ -97,10 +112,19 @@ _TABLE = {(a, b): _promote(a, b) for a in DTYPES for b in DTYPES}
 def promote(a: DType, b: DType) -> DType:
     """Return the type in which tensors of types ``a`` and ``b`` meet, by MindSpore's table.
 
-    An integer with a float gives the float, two floats the wider one, ``uint8`` with ``int8``
-    gives ``int16``, and ``bool`` gives way to everything.
+    An integer with a float gives the float, two floats the wider one (``float16`` and
+    ``bfloat16`` give ``float32``), ``uint8`` with ``int8`` gives ``int16``, and ``bool`` gives way
+    to everything.
+
+    Raises
+    ------
+    TypeError
+        If ``uint16``, ``uint32`` or ``uint64`` meets another type than its own or ``bool``.
     """
-    return _TABLE[a, b]
+    found = _TABLE[a, b]
+    if found is None:
+        raise TypeError(f"{a} and {b} meet in no type; cast one of them, as in x.astype(int64).")
+    return found
 
 
 def promote_scalar(dtype: DType, value: bool | float) -> DType:
@@ -108,9 +132,19 @@ def promote_scalar(dtype: DType, value: bool | float) -> DType:
 
     A float beside an integer tensor gives ``float32``; an int beside a bool tensor ``int64``;
     otherwise the tensor's type stays.
+
+    Raises
+    ------
+    TypeError
+        If the tensor is of ``uint16``, ``uint32`` or ``uint64`` and the number is no bool.
     """
     if isinstance(value, bool) or dtype.is_float:
         return dtype
+    if dtype in _ALONE:
+        raise TypeError(
+            f"a {dtype} tensor and the number {value!r} meet in no type; cast the tensor, as in"
+            " x.astype(int64), or make a tensor of the number."
+        )
     if isinstance(value, float):
         return float32
     return int64 if dtype is bool_ else dtype

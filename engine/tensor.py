@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .dtype import DType, dtype_of, float32, int64
+from .dtype import DType, bfloat16, dtype_of, float32, int64
 from .shape import Aval, Dim, Shape
 from .tensor_text import tensor_text
 
@@ -367,7 +367,7 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError("Tensor(...) needs rows of equal length, these differ.") from error
-    if array.dtype == object or array.dtype.kind in "USV":
+    if array.dtype.kind in "OUSV" and array.dtype != bfloat16.numpy:
         raise TypeError(
             f"Tensor(...) needs numbers, not {type(value).__name__} of {array.dtype}; give a"
             " number, a sequence of numbers or a NumPy array."

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .dtype import dtype_of
+
 THRESHOLD = 6
 """Axes of matrices longer than this show their first and last three elements only."""
 
@@ -18,12 +20,12 @@ def tensor_text(array: np.ndarray, dtype_name: str) -> str:
 
 
 def _scalar(value: Any) -> str:
-    return f"{float(value):g}" if isinstance(value, np.floating) else str(value)
+    return f"{float(value):g}" if dtype_of(value.dtype).is_float else str(value)
 
 
 def _writer(array: np.ndarray) -> Callable[[Any], str]:
     """Return what writes one element: numbers of one array are equally wide."""
-    if array.dtype.kind == "f":
+    if dtype_of(array.dtype).is_float:
         digits, width = (4, 11) if array.dtype.itemsize == 2 else (8, 15)
         return lambda value: f"{float(value):{width}.{digits}e}"
     if array.dtype.kind == "b":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
+import cellwire as cw
 import numpy as np
 import pytest
 from cellwire.engine import dtype as dt
@@ -13,7 +15,8 @@ from cellwire.engine.dtype import DTYPES, dtype_of, promote, promote_scalar
 def test_names_are_mindspores() -> None:
     names = [str(dtype) for dtype in DTYPES]
     assert names == [
-        "Bool", "UInt8", "Int8", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64",
+        "Bool", "UInt8", "UInt16", "UInt32", "UInt64", "Int8", "Int16", "Int32", "Int64",
+        "Float16", "BFloat16", "Float32", "Float64",
     ]  # fmt: skip
 
 
@@ -36,17 +39,46 @@ def test_unknown_types_are_named(wrong: object) -> None:
         dtype_of(wrong)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "result"),
-    [
-        (dt.int32, dt.float32, dt.float32), (dt.int64, dt.float16, dt.float16),
-        (dt.float16, dt.float32, dt.float32), (dt.uint8, dt.int8, dt.int16),
-        (dt.uint8, dt.int32, dt.int32), (dt.bool_, dt.uint8, dt.uint8),
-        (dt.float64, dt.int64, dt.float64),
-    ],
-)  # fmt: skip
-def test_promotion_table(a: dt.DType, b: dt.DType, result: dt.DType) -> None:
-    assert promote(a, b) is promote(b, a) is result
+ORDER = [
+    dt.bool_, dt.uint8, dt.int8, dt.int16, dt.int32, dt.int64, dt.float16, dt.bfloat16, dt.float32,
+    dt.float64,
+]  # fmt: skip
+MEETINGS = """
+b1  u8  i8  i16 i32 i64 f16 bf  f32 f64
+    u8  i16 i16 i32 i64 f16 bf  f32 f64
+        i8  i16 i32 i64 f16 bf  f32 f64
+            i16 i32 i64 f16 bf  f32 f64
+                i32 i64 f16 bf  f32 f64
+                    i64 f16 bf  f32 f64
+                        f16 f32 f32 f64
+                            bf  f32 f64
+                                f32 f64
+                                    f64
+"""
+"""MindSpore's table (core/ops, implicit conversion between tensors), its upper half."""
+
+
+def test_promotion_table_is_mindspores() -> None:
+    names = MEETINGS.split()[: len(ORDER)]
+    short = dict(zip(names, ORDER, strict=True))
+    for row, line in enumerate(MEETINGS.strip().splitlines()):
+        for column, name in enumerate(line.split(), row):
+            a, b = ORDER[row], ORDER[column]
+            assert promote(a, b) is promote(b, a) is short[name], (a, b)
+
+
+@pytest.mark.parametrize("dtype", [dt.uint16, dt.uint32, dt.uint64], ids=str)
+def test_wide_unsigned_types_meet_their_own_and_bool_only(dtype: dt.DType) -> None:
+    for other in DTYPES:
+        if other in (dtype, dt.bool_):
+            assert promote(dtype, other) is promote(other, dtype) is dtype
+        else:
+            with pytest.raises(TypeError, match="cast one of them"):
+                promote(dtype, other)
+    assert promote_scalar(dtype, True) is dtype
+    for number in (1, 0.5):
+        with pytest.raises(TypeError, match="cast the tensor"):
+            promote_scalar(dtype, number)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +86,71 @@ def test_promotion_table(a: dt.DType, b: dt.DType, result: dt.DType) -> None:
     [
         (dt.float16, 2.5, dt.float16), (dt.int32, 2.5, dt.float32), (dt.uint8, 300, dt.uint8),
         (dt.bool_, 1, dt.int64), (dt.bool_, True, dt.bool_), (dt.float64, 1, dt.float64),
+        (dt.bfloat16, 2.5, dt.bfloat16), (dt.bool_, 0.5, dt.float32), (dt.int64, True, dt.int64),
     ],
 )  # fmt: skip
 def test_python_scalars_are_weak(dtype: dt.DType, value: float, result: dt.DType) -> None:
     assert promote_scalar(dtype, value) is result
+
+
+# ---- bfloat16 --------------------------------------------------------------------------------
+
+
+def brain(*values: float) -> cw.Tensor:
+    return cw.Tensor(list(values), cw.bfloat16)
+
+
+def test_bfloat16_rounds_once_and_prints() -> None:
+    x = brain(1, 2.5, 3.3)
+    assert repr(x) == (
+        "Tensor(shape=[3], dtype=BFloat16, value= [ 1.0000e+00,  2.5000e+00,  3.2969e+00])"
+    )
+    assert (x.dtype, x.itemsize, x.nbytes) == (dt.bfloat16, 2, 6)
+    many = cw.Tensor(np.full(1000, 1.0), cw.bfloat16)
+    assert float(many.sum()) == 1000  # summed in BFloat16 it would stop at 256
+    assert cw.Tensor([x, x]).dtype is dt.bfloat16
+    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+
+
+def test_bfloat16_meets_other_types() -> None:
+    x = brain(1.5)
+    assert (x + cw.Tensor([1.0], cw.float16)).dtype is dt.float32
+    assert (x + cw.Tensor([1])).dtype is (x * 2.5).dtype is (x > 1).astype(x.dtype).dtype
+    assert x.astype(cw.int32).tolist() == [1]
+
+
+def test_bfloat16_in_a_static_graph_is_a_told_host_step() -> None:
+    weight = cw.Tensor(np.linspace(-1, 1, 9).reshape(3, 3), cw.bfloat16)
+
+    def loss(x: cw.Tensor) -> cw.Tensor:
+        return (cw.ops.softmax(cw.ops.matmul(x.reshape(1, 3), weight)) * x).sum()
+
+    x = brain(1, -2, 0.5)
+    eager, compiled = cw.value_and_grad(loss)(x), cw.jit(cw.value_and_grad(loss), fullgraph=True)(x)
+    for ours, other in zip(eager, compiled, strict=True):
+        assert ours.dtype is other.dtype is dt.bfloat16
+        np.testing.assert_allclose(ours.tolist(), other.tolist(), atol=0.02)
+    steps = cw.jit.explain(loss)(x).report.host_steps
+    assert {step.reason for step in steps} == {"BFloat16 is computed in NumPy"}
+
+
+@pytest.mark.parametrize("dtype", [dt.bfloat16, dt.uint16, dt.uint32, dt.uint64], ids=str)
+def test_checkpoints_keep_the_new_types(dtype: dt.DType, tmp_path: Path) -> None:
+    values = cw.Tensor([[1, 2, 3]], dtype)
+    path = tmp_path / "weights.safetensors"
+    cw.save_checkpoint({"w": values}, path)
+    loaded = cw.load_checkpoint(path)["w"]
+    assert loaded.dtype is dtype
+    assert loaded.tolist() == [[1, 2, 3]]
+
+
+@pytest.mark.parametrize("dtype", [dt.uint16, dt.uint32, dt.uint64], ids=str)
+def test_wide_unsigned_types_compile_as_they_run(dtype: dt.DType) -> None:
+    a, b = cw.Tensor([3, 200, 40000], dtype), cw.Tensor([5, 7, 50000], dtype)
+
+    def several(a: cw.Tensor, b: cw.Tensor) -> tuple[cw.Tensor, ...]:
+        return a - b, a // b, a % b, a < b, a.astype(cw.float32), a * b, a.max()
+
+    for ours, other in zip(several(a, b), cw.jit(several, fullgraph=True)(a, b), strict=True):
+        assert ours.dtype is other.dtype
+        np.testing.assert_array_equal(ours.asnumpy(), other.asnumpy())

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ import numpy as np
 from .. import origin as origins
 from ..origin import Origin
 from ..tensor import Tensor, wrap
+from .widening import NARROW, run_widened
 
 P = ParamSpec("P")
 Attrs = dict[str, Any]
@@ -200,7 +202,18 @@ class Tracer(Protocol):
 
 
 records: list[Recorder] = []
-"""Active records, innermost last. The list object never changes, so that others may hold it."""
+"""Active records of all threads: empty where nothing is recorded at all, which is quick to ask.
+The list object never changes, so that others may hold it."""
+
+
+class _Own(threading.local):
+    """This thread's active records, innermost last."""
+
+    def __init__(self) -> None:
+        self.records: list[Recorder] = []
+
+
+_own = _Own()
 traces: list[Tracer] = []
 """Active traces; the last one takes every op. The list object never changes."""
 EagerCompiler = Callable[[Op, tuple[np.ndarray, ...], Attrs], Any]
@@ -219,6 +232,40 @@ def tracing(tracer: Tracer) -> Iterator[None]:
         yield
     finally:
         traces.remove(tracer)
+
+
+def active_records() -> list[Recorder]:
+    """Return the records that log the ops of this thread, innermost last."""
+    return _own.records
+
+
+def start_record(record: Recorder) -> None:
+    """Let a record log this thread's ops until ``end_record``."""
+    _own.records.append(record)
+    records.append(record)
+
+
+def end_record(record: Recorder) -> None:
+    """Stop what ``start_record`` started."""
+    _own.records.remove(record)
+    records.remove(record)
+
+
+@contextmanager
+def only_records(chosen: list[Recorder]) -> Iterator[None]:
+    """Let no other records than the chosen ones log this thread's ops in the body."""
+    outer = _own.records
+    for record in outer:
+        records.remove(record)
+    _own.records = chosen
+    records.extend(chosen)
+    try:
+        yield
+    finally:
+        for record in chosen:
+            records.remove(record)
+        _own.records = outer
+        records.extend(outer)
 
 
 def active_trace() -> Tracer | None:
@@ -261,7 +308,7 @@ def log(op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], attrs: 
     """Tell the active records of one op that ran."""
     # as Entry(...), in half the time
     entry = _new_entry(Entry, (op, inputs, outputs, attrs, origins.active))
-    for record in records:
+    for record in _own.records:
         record.entries.append(entry)
 
 
@@ -291,6 +338,9 @@ def run_now(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
 @np.errstate(all="ignore")
 def run_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: Attrs) -> Any:
     """Run the op's NumPy kernel; overflow and NaN are values here, not warnings."""
+    for array in arrays:
+        if array.dtype == NARROW and op.lowering.__class__ is not View and op.name in OPS:
+            return run_widened(op.kernel, op.infer, arrays, attrs)
     return op.kernel(*arrays, **attrs)
 
 
@@ -299,7 +349,7 @@ def note_write(tensor: Tensor, before: np.ndarray | None = None) -> None:
 
     ``before`` is a copy of it, with which gradients of what read it stay right.
     """
-    for record in records:
+    for record in _own.records:
         record.note_write(tensor, before)
 
 

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from ..dtype import dtype_of
 from ..ops import add
 from ..parameter import Parameter
 from ..tensor import Tensor, from_numpy
@@ -219,7 +220,7 @@ class Execution:
         node = self._loss_node(loss)
         source = Source(node.id, node.outputs[0])
         value = self.value(source)
-        if value.size != 1 or value.dtype.kind != "f":
+        if value.size != 1 or not dtype_of(value.dtype).is_float:
             raise GraphError(
                 f"{node.name}.{source.port} is {self.wires.get(source).aval}; gradients need a "
                 "loss that is one floating-point number, so reduce it with a mean or a sum",

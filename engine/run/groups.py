@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.record import is_recording, no_grad
 from ..compiler.plan import Plan
+from ..dtype import dtype_of
 from ..origin import Origin
 from ..tensor import Tensor, from_numpy
 from .compiled import Compiled, Plans, compile_call, write
@@ -288,7 +289,7 @@ def parity_of(expected: Sequence[np.ndarray], found: Sequence[np.ndarray]) -> Pa
     for want, have in zip(expected, found, strict=True):
         if want.shape != have.shape or want.dtype != have.dtype:
             return Parity(np.inf, np.inf, allowed)
-        if want.dtype.kind == "f" and want.dtype.itemsize == 2:
+        if dtype_of(want.dtype).is_float and want.dtype.itemsize == 2:
             allowed = 2e-2
         a, b = want.astype(np.float64), have.astype(np.float64)
         finite = np.isfinite(a)

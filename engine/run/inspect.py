@@ -8,6 +8,8 @@ import re
 import msgspec
 import numpy as np
 
+from ..dtype import dtype_of
+
 QUARTILE_SAMPLES = 1 << 18
 FENCE = 3.0  # Tukey's outer fences: three interquartile ranges beyond the quartiles
 
@@ -95,7 +97,7 @@ def statistics(array: np.ndarray) -> Statistics:
         return Statistics(array.shape, dtype, 0, None, None, None, None, None, 0.0, 0, 0)
     nan = inf = 0
     known = finite = array
-    if array.dtype.kind == "f" and not _all_finite(array):
+    if dtype_of(array.dtype).is_float and not _all_finite(array):
         is_nan = np.isnan(array)
         nan = int(np.count_nonzero(is_nan))
         known = array[~is_nan]
@@ -122,7 +124,7 @@ def _all_finite(array: np.ndarray) -> bool:
 
 def _finite(array: np.ndarray) -> np.ndarray:
     flat = array.reshape(-1)
-    if array.dtype.kind == "f":
+    if dtype_of(array.dtype).is_float:
         return flat[np.isfinite(flat)].astype(np.float64)
     return flat.astype(np.float64)
 
@@ -324,6 +326,6 @@ def table(
 
 def format_value(value: np.generic) -> str:
     """One element as text: six significant digits for floats."""
-    if value.dtype.kind == "f":
+    if dtype_of(value.dtype).is_float:
         return f"{float(value):.6g}"
     return str(value.item())
