@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import origin as origins
-from ..ops.registry import Composite, Entry, GradContext, Grads, Op, apply, records, traces
+from ..ops.registry import Composite, GradContext, Grads, Op, apply, log, traces
 from ..shape import shape_text
 from ..tensor import Tensor, wrap
 from .backward import zeros_for
@@ -44,9 +43,7 @@ def custom_bprop(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     inputs = tuple(arg for arg in args if isinstance(arg, Tensor))
     avals = tuple(tensor.aval for tensor in outputs)
     op = _op(name, rule, lambda *_: avals, lambda *_: tuple(t.data for t in outputs), None)
-    entry = Entry(op, inputs, outputs, {}, origins.current())
-    for record in records:
-        record.entries.append(entry)
+    log(op, inputs, outputs, {})
     return outputs if isinstance(result, tuple) else outputs[0]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtype import dtype_of
 from ..ops.cast import cast_to
-from ..ops.registry import OPS, Entry, records, traces
+from ..ops.registry import OPS, Entry, active_records, traces
 from ..shape import Aval, shape_text
 from ..tensor import Tensor, wrap
 from .backward import needed_entries, ones_for, run_backward, zeros_for
@@ -126,7 +126,7 @@ def gradients(
     outputs, wrt = handles(outputs), handles(wrt)
     given = [ones_for(t) for t in outputs] if douts is None else _fitting(outputs, douts)
     direct = (
-        records
+        active_records()
         or traces
         or not all(t.dtype.is_float for t in outputs)
         # A Cell's own bprop is Python code that may do something else in each call.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ops.registry import Entry, records
+from ..ops.registry import Entry, active_records, end_record, only_records, start_record
 from ..tensor import Tensor
 
 
@@ -35,11 +36,11 @@ class Record:
         self.writes: list[Write] = []
 
     def __enter__(self) -> Record:
-        records.append(self)
+        start_record(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        records.remove(self)
+        end_record(self)
 
     def note_write(self, tensor: Tensor, before: np.ndarray | None = None) -> None:
         """Remember that the tensor's memory changes after the entries logged so far."""
@@ -51,31 +52,36 @@ class Record:
         self.writes.clear()
 
 
-_suspended: list[bool] = []
+class _Suspensions(threading.local):
+    """How many ``no_grad`` bodies this thread is in."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+
+_suspensions = _Suspensions()
 
 
 def require_grad_allowed(name: str) -> None:
     """Raise RuntimeError inside ``no_grad``, where nothing can be derived."""
-    if _suspended:
+    if _suspensions.depth:
         raise RuntimeError(f"{name} was called inside no_grad; call it outside of it.")
 
 
 @contextmanager
 def no_grad() -> Iterator[None]:
     """Run the body outside every active record: its results are constants for gradients."""
-    outer = records[:]
-    records.clear()
-    _suspended.append(True)
+    _suspensions.depth += 1
     try:
-        yield
+        with only_records([]):
+            yield
     finally:
-        _suspended.pop()
-        records[:] = outer
+        _suspensions.depth -= 1
 
 
 def is_recording() -> bool:
-    """Return whether any record is active."""
-    return bool(records)
+    """Return whether a record logs what this thread runs."""
+    return bool(active_records())
 
 
 def tensors_in(value: Any) -> list[Tensor]:

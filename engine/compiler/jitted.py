@@ -253,7 +253,7 @@ class Jitted:
         return done, result
 
     def _attempt(self, path: Specialisation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
-        if registry.records:
+        if registry.records and registry.active_records():
             return self._run_recorded(path, tensors)
         captured = path.captured()
         if captured is None:
@@ -292,7 +292,7 @@ class Jitted:
         end = len(arrays) - len(path.outcomes)
         if path.outcomes and not path.matches(arrays[end:]):
             return False
-        self._commit(path, arrays[path.call.results : end], bool(registry.records))
+        self._commit(path, arrays[path.call.results : end], bool(registry.active_records()))
         return True
 
     @staticmethod

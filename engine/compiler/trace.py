@@ -226,13 +226,10 @@ def tracing(record: Trace) -> Iterator[Trace]:
     One thread traces at a time. Ops of other threads run eagerly meanwhile.
     """
     with _one_at_a_time:
-        outer = registry.records[:]
-        registry.records.clear()
         try:
-            with registry.tracing(record):
+            with registry.only_records([]), registry.tracing(record):
                 yield record
         finally:
-            registry.records[:] = outer
             record.frozen = True
 
 

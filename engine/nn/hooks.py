@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import origin as origins
 from ..ops import identity, zeros_like
-from ..ops.registry import Composite, Entry, GradContext, Op, records, traces
+from ..ops.registry import Composite, GradContext, Op, log, records, traces
 from ..tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -178,7 +177,5 @@ def _pass(tensors: Tensors, rule: Callable[[Tensors], Tensors]) -> Tensors:
         outputs = traces[-1].emit(op, tensors, {})
     else:
         outputs = tuple(wrap(tensor.data) for tensor in tensors)
-    entry = Entry(op, tensors, outputs, {}, origins.current())
-    for record in records:
-        record.entries.append(entry)
+    log(op, tensors, outputs, {})
     return outputs

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import origin as origins
 from ..dtype import bool_, int64
 from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor, wrap
 from . import array, creation, slicing, unbroadcast
 from .cast import TensorLike, as_tensor, cast_to
 from .index import gather, index
-from .registry import OPS, Call, Entry, GradContext, Grads, Host, op, records, traces
+from .registry import OPS, Call, GradContext, Grads, Host, log, note_write, op, records, traces
 
 
 def _items(key: Any, ndim: int) -> list[Any]:
@@ -248,18 +247,12 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         _write_traced(self, index_put(self, item, tensors, encoded))
         return
     if records:
-        before = self.data.copy()
-        for record in records:
-            record.note_write(self, before)
+        note_write(self, self.data.copy())
     if not self.data.flags.writeable:
         self.data = self.data.copy()
     self.data[_decode(encoded, [tensor.data for tensor in tensors])] = item.data
     if records:
-        attrs = {"key": encoded}
-        inputs = (self, item, *tensors)
-        entry = Entry(OPS["index_put"], inputs, (self,), attrs, origins.current())
-        for record in records:
-            record.entries.append(entry)
+        log(OPS["index_put"], (self, item, *tensors), (self,), {"key": encoded})
 
 
 def _write_traced(tensor: Tensor, changed: Tensor) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, wrap
-from .registry import records, traces
+from .registry import only_records, traces
 
 
 def expanded(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -18,13 +18,13 @@ def expanded(fn: Callable[..., Any]) -> Callable[..., Any]:
     def kernel(*arrays: np.ndarray, **attrs: Any) -> Any:
         if traces and traces[-1].thread != threading.get_ident():  # its ops do not come here
             return _arrays(fn(*[wrap(array) for array in arrays], **attrs))
-        outer_records, outer_traces = records[:], traces[:]
-        records.clear()
+        outer = traces[:]
         traces.clear()
         try:
-            result = fn(*[wrap(array) for array in arrays], **attrs)
+            with only_records([]):
+                result = fn(*[wrap(array) for array in arrays], **attrs)
         finally:
-            records[:], traces[:] = outer_records, outer_traces
+            traces[:] = outer
         return _arrays(result)
 
     return kernel
