@@ -39,6 +39,7 @@ class RandomState:
 
 
 _states: list[RandomState] = [RandomState()]
+_seedings = 0
 
 
 def state() -> RandomState:
@@ -60,7 +61,14 @@ def set_seed(seed: int) -> None:
         raise TypeError(f"set_seed: seed must be an int, it is {seed!r}.")
     if seed < 0:
         raise ValueError(f"set_seed: seed must not be negative, it is {seed}.")
+    global _seedings
+    _seedings += 1
     state().restore((int(seed), 0))
+
+
+def seedings() -> int:
+    """Return how often ``set_seed`` was called; a seed of datasets alone holds until the next."""
+    return _seedings
 
 
 def get_seed() -> int:
