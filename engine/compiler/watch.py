@@ -41,7 +41,7 @@ LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/" for name in ("numpy", "scipy", "llvmlite")
 )
 PRINT_ADVICE = "print outside the compiled function, or return the value"
-OWN_FILES = ("cell.py", "hooks.py")
+OWN_FILES = ("cell.py", "hooks.py", "precision.py", "registration.py", "state_dict.py")
 """What runs a Cell: its reads are guarded by ``add_cell``, its own state is no part of a graph."""
 
 

@@ -14,7 +14,7 @@ from .activation import (
     get_activation,
 )
 from .cell import Cell
-from .container import CellList, SequentialCell
+from .container import CellDict, CellList, SequentialCell
 from .layers import Conv2d, Dense, Embedding
 from .loss import (
     BCEWithLogitsLoss,
@@ -40,6 +40,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "Cell",
+    "CellDict",
     "CellList",
     "Conv2d",
     "CrossEntropyLoss",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from ..context import GRAPH_MODE, context
+from ..dtype import DType
 from ..ops.registry import records, traces
-from ..parameter import Parameter, ParameterTuple
-from ..tensor import Tensor
+from ..parameter import Parameter
+from ..tensor import Tensor, TensorSpec
 from .hooks import HookHandle, Hooks, call_with_hooks
+from .precision import cast_floats, compute_type, view_of
+from .registration import Registered
+from .state_dict import IncompatibleKeys, load_state, state_of
 
 
-class Cell:
+class Cell(Registered):
     """The base of every layer, loss and network.
 
     A subclass makes its parameters and sub-Cells in ``__init__`` and computes in ``construct``;
@@ -24,135 +27,33 @@ class Cell:
     ----------
     auto_prefix : bool
         Whether the names of parameters of sub-Cells begin with the sub-Cell's name.
+    flags : dict of str, optional
+        Flags to begin with; see ``add_flags``.
     """
 
     training: bool
+    requires_grad: bool
     hooks: Hooks
+    written_params: frozenset[str] = frozenset()
+    """Parameters that ``construct`` writes to, which ``to_float`` leaves as they are."""
 
-    def __init__(self, auto_prefix: bool = True) -> None:
+    def __init__(self, auto_prefix: bool = True, flags: Mapping[str, Any] | None = None) -> None:
+        super().__init__(auto_prefix)
         fields = self.__dict__
-        fields["_params"] = {}
-        fields["_cells"] = {}
         fields["hooks"] = Hooks()
-        fields["_auto_prefix"] = auto_prefix
         fields["_has_bprop"] = hasattr(self, "bprop")
+        fields["_compute_type"] = None
+        fields["_given_inputs"] = None
+        fields["_flags"] = {}
         fields["training"] = False
+        fields["requires_grad"] = False
+        if flags:
+            self.add_flags(**flags)
 
-    # registration
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        fields = self.__dict__
-        if "_params" not in fields:
-            raise AttributeError(
-                f"{type(self).__name__}: call super().__init__() before setting {name!r}."
-            )
-        if isinstance(value, Parameter):
-            self.insert_param_to_cell(name, value)
-        elif isinstance(value, Cell):
-            self.insert_child_to_cell(name, value)
-        elif isinstance(value, Tensor) and name in self._params:
-            self._params[name].set_data(value)
-        else:
-            self._check_slot(name, value)
-            if isinstance(value, list | tuple):
-                self._register_items(name, value)
-            fields[name] = value
-
-    def _check_slot(self, name: str, value: Any) -> None:
-        for kind, table in (("Cell", self._cells), ("Parameter", self._params)):
-            if name in table and value is not None:
-                raise TypeError(
-                    f"{type(self).__name__}.{name} is a {kind}; it cannot become"
-                    f" {type(value).__name__}."
-                )
-        self._cells.pop(name, None)
-        self._params.pop(name, None)
-
-    def _register_items(self, name: str, value: list[Any] | tuple[Any, ...]) -> None:
-        """Register the parameters of a ParameterTuple; warn of Cells that a list would hide."""
-        if isinstance(value, ParameterTuple):
-            for number, item in enumerate(value):
-                key = item.name
-                if self._params.get(key, item) is not item or key in self._cells:
-                    key = f"{name}.{number}"
-                self.insert_param_to_cell(key, item, check_name_contain_dot=False)
-        elif any(isinstance(item, Cell) for item in value):
-            warnings.warn(
-                f"{type(self).__name__}.{name} is a {type(value).__name__} of Cells: their"
-                " parameters are not registered and not trained; use nn.CellList.",
-                stacklevel=4,
-            )
-
-    def __getattr__(self, name: str) -> Any:
-        for table in ("_params", "_cells"):
-            found = self.__dict__.get(table, {})
-            if name in found:
-                return found[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
-
-    def __delattr__(self, name: str) -> None:
-        if name in self._params:
-            del self._params[name]
-        elif name in self._cells:
-            del self._cells[name]
-        self.__dict__.pop(name, None)
-
-    def insert_param_to_cell(
-        self, param_name: str, param: Parameter, check_name_contain_dot: bool = True
-    ) -> None:
-        """Register a parameter under a name.
-
-        Raises
-        ------
-        KeyError
-            If the name is empty or has a dot.
-        TypeError
-            If `param` is no Parameter, or the name is that of a Cell.
-        """
-        _check_name(param_name, check_name_contain_dot)
-        if not isinstance(param, Parameter):
-            raise TypeError(
-                f"{param_name!r} must be a Parameter to be registered, not {type(param).__name__}."
-            )
-        if param_name in self._cells:
-            raise TypeError(f"{type(self).__name__}.{param_name} is a Cell, not a Parameter.")
-        if param.name == "Parameter":
-            param.name = param_name
-        self._params[param_name] = param
-        self.__dict__[param_name] = param
-
-    def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
-        """Register a sub-Cell under a name; its parameters' names then begin with it.
-
-        Raises
-        ------
-        KeyError
-            If the name is empty or has a dot.
-        TypeError
-            If `child_cell` is no Cell.
-        ValueError
-            If the name is that of something else.
-        """
-        _check_name(child_name, True)
-        if not isinstance(child_cell, Cell):
-            raise TypeError(
-                f"{child_name!r} must be a Cell to be registered, not {type(child_cell).__name__}."
-            )
-        taken = child_name in self.__dict__ and self.__dict__[child_name] is not None
-        if child_name in self._params or (taken and child_name not in self._cells):
-            raise ValueError(
-                f"{type(self).__name__} has another attribute {child_name!r}; give the Cell"
-                " another name."
-            )
-        if self._auto_prefix:
-            child_cell.update_parameters_name(f"{child_name}.")
-        self._cells[child_name] = child_cell
-        self.__dict__[child_name] = child_cell
-
-    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Name each parameter by its path from this Cell, after a prefix."""
-        for name, param in self.parameters_and_names(expand=recurse):
-            param.name = f"{prefix}{name}"
+    @property
+    def cls_name(self) -> str:
+        """The name of the Cell's class."""
+        return type(self).__name__
 
     # running
 
@@ -167,6 +68,8 @@ class Cell:
         if context.mode == GRAPH_MODE and not traces:
             from ..compiler.jit import call_compiled
 
+            if self.__dict__["_given_inputs"] is not None:
+                self._check_inputs(args)
             return call_compiled(self, args, kwargs)
         return self.eager_call(*args, **kwargs)
 
@@ -176,6 +79,8 @@ class Cell:
         run = self.construct
         if fields["_has_bprop"] and (records or traces):
             run = self._construct_with_bprop
+        if fields["_compute_type"] is not None:
+            run = self._construct_cast
         if fields["hooks"]:
             return call_with_hooks(self, run, args, kwargs)
         return run(*args, **kwargs)
@@ -184,6 +89,13 @@ class Cell:
         from ..autograd.custom import custom_bprop
 
         return custom_bprop(self, args, kwargs)
+
+    def _construct_cast(self, *args: Any, **kwargs: Any) -> Any:
+        dtype: DType = self.__dict__["_compute_type"]
+        args, kwargs = cast_floats(args, dtype), cast_floats(kwargs, dtype)
+        if self.__dict__["_has_bprop"] and (records or traces):
+            return self._construct_with_bprop(*args, **kwargs)
+        return view_of(self, dtype).construct(*args, **kwargs)
 
     def register_forward_pre_hook(
         self, hook_fn: Callable[..., Any], with_kwargs: bool = False
@@ -220,74 +132,164 @@ class Cell:
             cell.__dict__["training"] = bool(mode)
         return self
 
-    # what is in it
+    def set_grad(self, requires_grad: bool = True) -> Self:
+        """Set `requires_grad` of this Cell and all below it.
 
-    def cells_and_names(self, name_prefix: str = "") -> Iterator[tuple[str, Cell]]:
-        """Yield this Cell and all below it, each once, with their names from here."""
-        seen: set[int] = set()
-        pending: list[tuple[str, Cell]] = [(name_prefix, self)]
-        while pending:
-            name, cell = pending.pop()
-            if id(cell) in seen:
-                continue
-            seen.add(id(cell))
-            yield name, cell
-            dot = f"{name}." if name else ""
-            children = [(f"{dot}{key}", child) for key, child in cell._cells.items()]
-            pending += reversed(children)
+        It is a note for scripts: gradients are asked for by ``grad`` and ``value_and_grad``, and
+        parameters are frozen by their own ``requires_grad``.
+        """
+        for _, cell in self.cells_and_names():
+            cell.__dict__["requires_grad"] = bool(requires_grad)
+        return self
 
-    def cells(self) -> Iterable[Cell]:
-        """The Cells directly below this one."""
-        return self._cells.values()
+    def apply(self, fn: Callable[[Cell], Any]) -> Self:
+        """Call `fn` with each Cell below this one, then with this one."""
+        for child in self._cells.values():
+            child.apply(fn)
+        fn(self)
+        return self
 
-    def name_cells(self) -> dict[str, Cell]:
-        """The Cells directly below this one, by name."""
-        return dict(self._cells)
+    def to_float(self, dst_type: Any) -> Self:
+        """Let this Cell and all below it compute in another float type.
 
-    def parameters_and_names(
-        self, name_prefix: str = "", expand: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        """Yield the parameters, each once, with their names from here."""
-        cells = self.cells_and_names(name_prefix) if expand else [(name_prefix, self)]
-        seen: set[int] = set()
-        for name, cell in cells:
-            dot = f"{name}." if name else ""
-            for key, param in cell._params.items():
-                if id(param) not in seen:
-                    seen.add(id(param))
-                    yield f"{dot}{key}", param
+        Float tensors given to ``construct`` are cast to it, and so are the parameters while it
+        runs; the parameters themselves stay as they are, and gradients have their types. The
+        result has the type in which it was computed.
 
-    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
-        """Yield the parameters, each once."""
-        for _, param in self.parameters_and_names(expand=expand):
-            yield param
-
-    def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters that are trained."""
-        return [param for param in self.get_parameters(recurse) if param.requires_grad]
-
-    def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters that are not trained."""
-        return [param for param in self.get_parameters(recurse) if not param.requires_grad]
-
-    def parameters_dict(self, recurse: bool = True) -> dict[str, Parameter]:
-        """The parameters by their own names.
+        Parameters
+        ----------
+        dst_type : DType
+            ``float16``, ``bfloat16`` or ``float32``.
 
         Raises
         ------
         ValueError
-            If two have the same name.
+            If it is another type.
         """
-        found: dict[str, Parameter] = {}
-        for param in self.get_parameters(recurse):
-            if param.name in found:
-                raise ValueError(f"two parameters are named {param.name!r}; give them other names.")
-            found[param.name] = param
-        return found
-
-    def set_grad(self, requires_grad: bool = True) -> Self:
-        """Kept for MindSpore's scripts: gradients are asked for by `grad` and `value_and_grad`."""
+        dtype = compute_type(dst_type)
+        for _, cell in self.cells_and_names():
+            cell.__dict__["_compute_type"] = dtype
+            cell.hooks.version += 1  # what was compiled computes in another type
         return self
+
+    def cast_inputs(self, inputs: tuple[Any, ...], dst_type: Any) -> tuple[Any, ...]:
+        """Return `inputs` with the float tensors among them cast."""
+        return cast_floats(tuple(inputs), compute_type(dst_type))
+
+    def cast_param(self, param: Parameter) -> Tensor:
+        """Return a parameter in the type that ``to_float`` set, or as it is."""
+        dtype: DType | None = self.__dict__["_compute_type"]
+        return param if dtype is None else cast_floats(param, dtype)
+
+    def add_flags(self, **flags: Any) -> Self:
+        """Set flags, each also as an attribute of that name."""
+        for name, value in flags.items():
+            setattr(self, name, value)
+            self._flags[name] = value
+        return self
+
+    def add_flags_recursive(self, **flags: Any) -> Self:
+        """Set flags on this Cell and all below it."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict[str, Any]:
+        """The flags that were set."""
+        return dict(self._flags)
+
+    # compiling
+
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """Say which arguments compiled calls will have: tensors, or specs with unknown sizes.
+
+        Parameters
+        ----------
+        *inputs : Tensor, TensorSpec or number
+            One for each argument of ``construct``; ``Tensor(shape=[None, 3], dtype=...)`` leaves
+            a size open. Compiled calls with other shapes or dtypes are errors from then on.
+        **kwargs
+            The same by the arguments' names.
+
+        Raises
+        ------
+        ValueError
+            If both are given.
+        """
+        if inputs and kwargs:
+            raise ValueError(f"{self.cls_name}: set_inputs takes arguments or keywords, not both.")
+        self.__dict__["_given_inputs"] = inputs or tuple(kwargs.values()) or None
+
+    def get_inputs(self) -> tuple[Any, ...] | None:
+        """What ``set_inputs`` was given; None before."""
+        return self.__dict__["_given_inputs"]
+
+    def _check_inputs(self, args: tuple[Any, ...]) -> None:
+        from ..compiler.arguments import check_signature
+
+        given: tuple[Any, ...] = self.__dict__["_given_inputs"]
+        specs = [item.aval for item in given if isinstance(item, Tensor | TensorSpec)]
+        check_signature(tuple(specs), args)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile for such arguments, without running.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments as of a call; without any, what ``set_inputs`` was given. Where a size is
+            open the shapes are checked, and code is made when the first tensors come.
+
+        Raises
+        ------
+        JitError
+            If it cannot be compiled.
+        """
+        from ..compiler.jit import JitError, Jitted, kept_for
+        from ..compiler.trace import abstract_eval
+        from ..compiler.traced import TraceBreak
+
+        given = args or self.get_inputs() or ()
+        if any(isinstance(item, TensorSpec) for item in given):
+            try:
+                abstract_eval(self.eager_call, *[item.aval for item in given])
+            except TraceBreak as reason:
+                raise JitError(str(reason)) from reason
+            return
+        compiled = kept_for(self, "graph mode", lambda: Jitted(self.eager_call))
+        found = compiled.explain(*given, **kwargs)
+        if found.reason is not None:
+            raise JitError(f"{self.cls_name} cannot be compiled: {found.reason}")
+
+    # state
+
+    def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
+        """The parameters and persistent buffers by name; they are this Cell's own, no copies."""
+        return {name: tensor for name, _, _, tensor in state_of(self, prefix)}
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True
+    ) -> IncompatibleKeys:
+        """Write tensors into the parameters and buffers of the same names.
+
+        Parameters
+        ----------
+        state_dict : dict of str to Tensor
+            As ``state_dict`` gives it; arrays may stand for tensors.
+        strict : bool
+            Whether names on one side only are an error.
+
+        Returns
+        -------
+        IncompatibleKeys
+            ``missing_keys`` and ``unexpected_keys``, two lists of names.
+
+        Raises
+        ------
+        RuntimeError
+            If shapes differ, or names under `strict`; nothing is written then.
+        """
+        return load_state(self, state_dict, strict)
 
     # words
 
@@ -302,10 +304,3 @@ class Cell:
         parts = [words] if words else []
         parts += [f"({key}): {cell!r}" for key, cell in self._cells.items()]
         return f"{name}<" + "".join(f"\n{part}" for part in parts).replace("\n", "\n  ") + "\n  >"
-
-
-def _check_name(name: Any, check_dot: bool) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"a registered name must be a str, not {type(name).__name__}.")
-    if not name or (check_dot and "." in name):
-        raise KeyError(f"a registered name must not be empty nor have a dot: {name!r}.")

@@ -6,8 +6,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..ops import identity, zeros_like
-from ..ops.registry import Composite, GradContext, Op, log, records, traces
+import numpy as np
+
+from ..dtype import float32
+from ..ops import full, identity, zeros_like
+from ..ops.registry import Composite, GradContext, Grads, Op, log, records, traces
 from ..tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -102,35 +105,66 @@ def call_with_hooks(
 class BackwardGate:
     """Stands around one call of a Cell and shows its gradients to the backward hooks.
 
-    What goes in and what comes out pass through an op without arithmetic, whose gradient rules run
-    the hooks: the outputs' rule first, on the way back.
+    What goes in and what comes out pass through ops without arithmetic, whose gradient rules run
+    the hooks: the outputs' rule first, on the way back. A token, a number that nothing computes
+    with, leads from the one op to the other: where it needs no gradient, no input does, and the
+    hooks run as soon as the outputs' gradients are there.
     """
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
         self.grad_output: Tensors = ()
+        self.token: Tensors = ()
+        self.inputs = 0
 
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Pass the arguments."""
-        return _replace(args, _pass(_tensors(args), self._to_inputs))
+        tensors = _tensors(args)
+        self.inputs = len(tensors)
+        if not tensors or not (records or traces):
+            return args
+        *passed, token = _pass(tensors, self._to_inputs, gives_token=True)
+        self.token = (token,)
+        return _replace(args, passed)
 
     def leave(self, output: Any) -> Any:
         """Pass the output."""
-        return _replace(output, _pass(_tensors(output), self._to_outputs))
+        tensors = _tensors(output)
+        if not tensors or not (records or traces):
+            return output
+        return _replace(output, _pass((*tensors, *self.token), self._to_outputs))
 
-    def _to_outputs(self, douts: Tensors) -> Tensors:
+    def _to_outputs(self, ctx: GradContext) -> Grads:
+        douts = tuple(
+            zeros_like(out) if dout is None else dout
+            for out, dout in zip(ctx.outputs, ctx.douts, strict=True)
+        )
+        if self.token:
+            douts = douts[:-1]
         for hook, _ in self.cell.hooks.of("backward_pre"):
             douts = _chosen(self.cell, douts, hook(self.cell, douts))
         self.grad_output = douts
-        return douts
+        if not self.token:
+            self._show((None,) * self.inputs)
+            return douts
+        if not ctx.needs[-1]:
+            self._show((None,) * self.inputs)
+            return (*douts, None)
+        return (*douts, zeros_like(ctx.inputs[-1]))
 
-    def _to_inputs(self, douts: Tensors) -> Tensors:
+    def _to_inputs(self, ctx: GradContext) -> Grads:
+        found: list[Tensor | None] = []
+        for tensor, dout, need in zip(ctx.inputs, ctx.douts, ctx.needs, strict=False):
+            found.append(None if not need else zeros_like(tensor) if dout is None else dout)
+        return self._show(tuple(found))
+
+    def _show(self, douts: Grads) -> Grads:
         for hook, _ in self.cell.hooks.of("backward"):
             douts = _chosen(self.cell, douts, hook(self.cell, douts, self.grad_output))
         return douts
 
 
-def _chosen(cell: Cell, grads: Tensors, found: Any) -> Tensors:
+def _chosen(cell: Cell, grads: Any, found: Any) -> Any:
     if found is None:
         return grads
     given = tuple(found) if isinstance(found, tuple | list) else (found,)
@@ -143,39 +177,56 @@ def _chosen(cell: Cell, grads: Tensors, found: Any) -> Tensors:
 
 
 def _tensors(value: Any) -> Tensors:
-    items = value if isinstance(value, tuple | list) else (value,)
-    return tuple(item for item in items if isinstance(item, Tensor))
+    """The tensors of nested tuples, lists and dictionaries, in order."""
+    if isinstance(value, Tensor):
+        return (value,)
+    items = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, tuple | list | dict):
+        return ()
+    return tuple(tensor for item in items for tensor in _tensors(item))
 
 
 def _replace(value: Any, tensors: Sequence[Tensor]) -> Any:
     """`value` with its tensors replaced, in order."""
     rest = iter(tensors)
-    if isinstance(value, tuple | list):
-        return type(value)(next(rest) if isinstance(item, Tensor) else item for item in value)
-    return next(rest) if isinstance(value, Tensor) else value
+
+    def fill(part: Any) -> Any:
+        if isinstance(part, Tensor):
+            return next(rest)
+        if isinstance(part, dict):
+            return {key: fill(item) for key, item in part.items()}
+        if isinstance(part, tuple | list):
+            items = [fill(item) for item in part]
+            return type(part)(*items) if hasattr(part, "_fields") else type(part)(items)
+        return part
+
+    return fill(value)
 
 
-def _pass(tensors: Tensors, rule: Callable[[Tensors], Tensors]) -> Tensors:
+def _pass(
+    tensors: Tensors, rule: Callable[[GradContext], Grads], gives_token: bool = False
+) -> Tensors:
     """Return the tensors under new handles, whose gradients go through `rule`."""
-
-    def grad(ctx: GradContext) -> Tensors:
-        pairs = zip(ctx.outputs, ctx.douts, strict=True)
-        return rule(tuple(zeros_like(out) if dout is None else dout for out, dout in pairs))
+    made = (_TOKEN,) if gives_token else ()
 
     def expand(*given: Tensor) -> Tensors:
-        return tuple(identity(tensor) for tensor in given)
+        token = (full((), 0.0, float32),) if gives_token else ()
+        return (*[identity(tensor) for tensor in given], *token)
 
-    if not tensors or not (records or traces):
-        return tensors
     # Each call has an op of its own, so that no cached gradient graph forgets the hooks.
     name = f"hook_{next(_keys)}"
     op = Op(
-        name, ("inputs",), {}, "gradient", lambda *avals: avals, lambda *arrays: arrays, grad,
-        Composite(expand), name, "Runs backward hooks.", expand, variadic=True,
+        name, ("inputs",), {}, "gradient", lambda *avals: (*avals, *[t.aval for t in made]),
+        lambda *arrays: (*arrays, *[t.data for t in made]), rule, Composite(expand), name,
+        "Runs backward hooks.", expand, variadic=True,
     )  # fmt: skip
     if traces:
         outputs = traces[-1].emit(op, tensors, {})
     else:
-        outputs = tuple(wrap(tensor.data) for tensor in tensors)
-    log(op, tensors, outputs, {})
+        outputs = tuple(wrap(tensor.data) for tensor in (*tensors, *made))
+    if records:
+        log(op, tensors, outputs, {})
     return outputs
+
+
+_TOKEN = wrap(np.zeros((), np.float32))
