@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import bool_
+from ..shape import Aval
 from . import creation, fast, logic, math, unbroadcast
 from .cast import TensorLike, as_float_pair, as_number, as_pair, cast_to
 from .registry import Call, GradContext, Grads, Pointwise, op
@@ -45,8 +47,17 @@ def _sub_grad(ctx: GradContext) -> Grads:
     return unbroadcast.fit(ctx, ctx.dout, math.neg(ctx.dout) if ctx.needs[1] else None)
 
 
+def _sub_rule(input: Aval, other: Aval) -> Aval:
+    if input.dtype is bool_:
+        raise TypeError(
+            "sub: the operands are Bool, which have no difference; use logical_xor, or cast them"
+            " to int32."
+        )
+    return elementwise("sub")(input, other)
+
+
 @op(
-    infer=elementwise("sub"),
+    infer=_sub_rule,
     kernel=np.subtract,
     grad=_sub_grad,
     lowering=Pointwise.of("sub"),

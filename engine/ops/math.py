@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
 
+from ..dtype import bool_
+from ..shape import Aval
 from . import arithmetic, fast
 from .cast import TensorLike, as_float, as_number, as_tensor
 from .registry import Call, GradContext, Grads, Pointwise, op
 from .rules import float_rule, same
+
+
+def _signed_rule(name: str, instead: str) -> Callable[..., Aval]:
+    """Return the rule of an op that truth values do not have."""
+
+    def infer(input: Aval) -> Aval:
+        if input.dtype is bool_:
+            raise TypeError(f"{name}: input is Bool, which has no sign; {instead}.")
+        return input
+
+    return infer
 
 
 def _neg_grad(ctx: GradContext) -> Grads:
@@ -18,7 +32,7 @@ def _neg_grad(ctx: GradContext) -> Grads:
 
 
 @op(
-    infer=same,
+    infer=_signed_rule("neg", "use logical_not, or cast it to int32"),
     kernel=np.negative,
     grad=_neg_grad,
     lowering=Pointwise.of("neg"),
@@ -66,9 +80,9 @@ def abs(input: TensorLike) -> Call:
     Returns
     -------
     Tensor
-        ``|input|``.
+        ``|input|``; Bool counts as int64.
     """
-    return (as_tensor(input),), {}
+    return (as_number(input),), {}
 
 
 def _sign_kernel(input: np.ndarray) -> np.ndarray:
@@ -76,7 +90,7 @@ def _sign_kernel(input: np.ndarray) -> np.ndarray:
 
 
 @op(
-    infer=same,
+    infer=_signed_rule("sign", "cast it to int32"),
     kernel=_sign_kernel,
     lowering=Pointwise.of("sign"),
     category="math",

@@ -9,7 +9,7 @@ import numpy as np
 from ..dtype import bool_, int64
 from ..tensor import Tensor
 from . import arithmetic, fast, logic
-from .cast import TensorLike, as_float, as_tensor, cast_to
+from .cast import TensorLike, as_float, as_number, as_tensor, cast_to
 from .registry import Call, GradContext, Grads, Pointwise, op
 from .rules import same
 
@@ -92,6 +92,61 @@ def round(input: TensorLike) -> Call:
         Whole numbers in the input's dtype.
     """
     return (as_tensor(input),), {}
+
+
+def _frac_expr(b: Any, x: Any) -> Any:
+    return x - b.call("trunc", x) if x.dtype.kind == "f" else b.const(0, x)
+
+
+@op(
+    infer=same,
+    kernel=lambda input: np.trunc(input).astype(input.dtype, copy=False),
+    lowering=_rounding("trunc"),
+    category="math",
+    method=True,
+)
+def trunc(input: TensorLike) -> Call:
+    """Round to whole numbers toward zero; the gradient is zero.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers in the input's dtype.
+    """
+    return (as_number(input),), {}
+
+
+@op(
+    infer=same,
+    kernel=lambda input: input - np.trunc(input).astype(input.dtype, copy=False),
+    grad=lambda ctx: (ctx.dout,),
+    lowering=Pointwise(_frac_expr),
+    category="math",
+    method=True,
+)
+def frac(input: TensorLike) -> Call:
+    """Return what follows the point, with the element's sign.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+
+    Returns
+    -------
+    Tensor
+        ``input - trunc(input)``.
+    """
+    return (as_number(input),), {}
+
+
+rint, fix = round, trunc
+"""Other names of ``round`` and ``trunc``."""
 
 
 def _clamp_kernel(input: np.ndarray, min: float | None, max: float | None) -> np.ndarray:
