@@ -231,7 +231,7 @@ class CellDict(Cell):
 
 
 def _given(args: tuple[Any, ...]) -> list[Cell]:
-    if len(args) == 1 and isinstance(args[0], (list, tuple, _CellSequence)):
+    if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)):
         return list(args[0])
     return list(args)
 
