@@ -1,30 +1,39 @@
-"""Pipelines: what happens to rows between their source and the network."""
+"""Datasets: rows of named columns, and the operations that make one dataset of another."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import random
-from ..tensor import Tensor, wrap
+from .columns import Row, join_rows, listed, positive
+from .iterators import RowIterator
+from .randomness import new_key, pass_generator
 
-Row = tuple[np.ndarray, ...]
 Operation = Callable[..., Any]
 
 
 class Dataset:
     """Rows of named columns; each method returns a new dataset on top of this one.
 
-    Iterating gives a list of Tensors a row. The order of shuffled rows depends on the seed set by
-    ``set_seed`` when the dataset was made, and on how often it was iterated: the same program gives
-    the same rows.
+    Iterating gives a list of Tensors a row. The order of shuffled rows and what random transforms
+    draw depend on the seed set by ``set_seed`` when the dataset was made, and on how often it was
+    iterated: the same program gives the same rows, with any number of workers.
+
+    Parameters
+    ----------
+    columns : list of str
+        The names of a row's values.
+    sources : tuple of Dataset
+        The datasets that this one is made of.
     """
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], sources: Sequence[Dataset] = ()) -> None:
         self.column_names = list(columns)
+        self.sources = tuple(sources)
         self.passes = 0
 
     # what a subclass says
@@ -37,22 +46,154 @@ class Dataset:
         """How many rows (or batches) a pass has."""
         raise NotImplementedError
 
+    @property
+    def stacked(self) -> bool:
+        """Whether ``blocks`` is cheaper than joining rows: all have one shape, in memory."""
+        return False
+
+    def blocks(self, epoch: int, size: int) -> Iterator[Row]:
+        """Yield the rows of a pass stacked by so many, the last block with what is left."""
+        rows, first = self.rows(epoch), 0
+        while held := list(itertools.islice(rows, size)):
+            yield join_rows(held, self.column_names, first, "batch")
+            first += len(held)
+
     # pipelines
 
     def batch(
         self,
-        batch_size: int,
+        batch_size: int | Callable[..., int],
         drop_remainder: bool = False,
         num_parallel_workers: int | None = None,
+        *,
+        per_batch_map: Operation | None = None,
+        input_columns: str | Sequence[str] | None = None,
+        output_columns: str | Sequence[str] | None = None,
+        python_multiprocessing: bool = False,
+        pad_info: Mapping[str, Any] | None = None,
+        max_rowsize: Any = None,
     ) -> Dataset:
         """Join rows of equal shapes into batches; the last may be smaller unless it is dropped.
+
+        Parameters
+        ----------
+        batch_size : int or callable
+            Rows a batch; a function gets a `BatchInfo` and gives the size of the batch to come.
+        drop_remainder : bool
+            Whether a last batch with fewer rows is left out.
+        num_parallel_workers : int, optional
+            How many workers run `per_batch_map`.
+        per_batch_map : callable, optional
+            Takes, before rows are joined, a list of arrays for each input column and a
+            `BatchInfo`; gives a list or array for each output column.
+        input_columns, output_columns : str or list of str, optional
+            What `per_batch_map` takes (by default all columns) and what it gives (as it takes).
+        python_multiprocessing : bool
+            Whether the workers are processes instead of threads.
+        pad_info : dict of str to (shape, value), optional
+            Columns to pad before rows are joined, as in `padded_batch`.
+        max_rowsize : optional
+            Taken for MindSpore's scripts; rows of any size pass.
+
+        Returns
+        -------
+        Dataset
+            The batches, each column with one axis more in front.
 
         Raises
         ------
         ValueError
             If the size is not positive, or, while iterating, rows differ in shape.
+        TypeError
+            If the size is neither an int nor callable.
         """
-        return _Batch(self, _positive("batch", "batch_size", batch_size), drop_remainder)
+        from .batching import Batch, BatchMap
+
+        mapping = None
+        if per_batch_map is not None:
+            inputs = listed(input_columns) or self.column_names
+            mapping = BatchMap(
+                per_batch_map, inputs, listed(output_columns) or inputs, num_parallel_workers,
+                python_multiprocessing,
+            )  # fmt: skip
+        elif input_columns is not None or output_columns is not None:
+            raise ValueError("batch: input_columns and output_columns belong to a per_batch_map.")
+        return Batch(self, batch_size, drop_remainder, mapping, pad_info)
+
+    def padded_batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        pad_info: Mapping[str, Any] | None = None,
+    ) -> Dataset:
+        """Pad rows to one shape and join them into batches.
+
+        Parameters
+        ----------
+        batch_size : int
+            Rows a batch.
+        drop_remainder : bool
+            Whether a last batch with fewer rows is left out.
+        num_parallel_workers : int, optional
+            Taken for MindSpore's scripts; padding takes no worker.
+        pad_info : dict of str to (shape, value), optional
+            By column, the shape to pad to (None for an axis, or for all: the longest of the batch)
+            and the number to pad with. By default all columns, with zeros.
+
+        Raises
+        ------
+        ValueError
+            If, while iterating, a row is larger than the shape to pad to.
+        """
+        from .batching import Batch
+
+        every = dict.fromkeys(self.column_names, (None, 0))
+        return Batch(
+            self, batch_size, drop_remainder, None, every if pad_info is None else pad_info
+        )
+
+    def bucket_batch_by_length(
+        self,
+        column_names: str | Sequence[str],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        element_length_function: Callable[..., int] | None = None,
+        pad_info: Mapping[str, Any] | None = None,
+        pad_to_bucket_boundary: bool = False,
+        drop_remainder: bool = False,
+    ) -> Dataset:
+        """Gather rows of similar length and join each bucket's rows into batches.
+
+        Parameters
+        ----------
+        column_names : str or list of str
+            The columns that tell a row's length.
+        bucket_boundaries : list of int
+            Rising lengths: a bucket takes rows from one up to below the next.
+        bucket_batch_sizes : list of int
+            Rows a batch of each bucket, one more than there are boundaries.
+        element_length_function : callable, optional
+            Takes the columns and gives the length; by default the first axis of the one column.
+        pad_info : dict of str to (shape, value), optional
+            As in `padded_batch`; by default rows are not padded.
+        pad_to_bucket_boundary : bool
+            Whether axes left None in `pad_info` are padded to the bucket's boundary less one,
+            instead of the batch's longest row.
+        drop_remainder : bool
+            Whether buckets that are not full at the end are left out.
+
+        Raises
+        ------
+        ValueError
+            If boundaries do not rise, or the sizes do not go with them.
+        """
+        from .batching import BucketBatch
+
+        return BucketBatch(
+            self, listed(column_names), bucket_boundaries, bucket_batch_sizes,
+            element_length_function, pad_info, pad_to_bucket_boundary, drop_remainder,
+        )  # fmt: skip
 
     def shuffle(self, buffer_size: int) -> Dataset:
         """Give rows in random order, drawn from a buffer of this many rows.
@@ -62,9 +203,11 @@ class Dataset:
         ValueError
             If the buffer holds fewer than two rows.
         """
-        if buffer_size < 2:
+        from .operations import Shuffled
+
+        if positive("shuffle", "buffer_size", buffer_size) < 2:
             raise ValueError(f"shuffle: buffer_size must be at least 2, it is {buffer_size}.")
-        return _Shuffle(self, buffer_size)
+        return Shuffled(self, buffer_size)
 
     def map(
         self,
@@ -72,6 +215,10 @@ class Dataset:
         input_columns: str | Sequence[str] | None = None,
         output_columns: str | Sequence[str] | None = None,
         num_parallel_workers: int | None = None,
+        *,
+        column_order: Sequence[str] | None = None,
+        python_multiprocessing: bool = False,
+        max_rowsize: Any = None,
     ) -> Dataset:
         """Apply functions to columns (NumPy arrays), one after the other.
 
@@ -84,38 +231,119 @@ class Dataset:
         output_columns : str or list of str, optional
             What the results are named; by default as the inputs.
         num_parallel_workers : int, optional
-            Taken for MindSpore's scripts; rows are mapped by the thread that iterates.
+            How many threads or processes work on rows; with 1 the thread that iterates does.
+            By default what ``config.set_num_parallel_workers`` says, 1 at first.
+        column_order : list of str, optional
+            The columns kept and their order; by default results stand where the first input was.
+        python_multiprocessing : bool
+            Whether the workers are processes instead of threads.
+        max_rowsize : optional
+            Taken for MindSpore's scripts; rows of any size pass.
 
         Raises
         ------
         ValueError
             If a column does not exist, or there are more or fewer results than names.
+        RowError
+            While iterating, if an operation fails: it names the row and the operation.
         """
+        from .mapping import Mapped
+
         steps = list(operations) if isinstance(operations, Sequence) else [operations]
-        inputs = _names(input_columns) or self.column_names[:1]
-        outputs = _names(output_columns) or inputs
-        unknown = [name for name in inputs if name not in self.column_names]
-        if unknown:
-            raise ValueError(
-                f"map: no column {', '.join(unknown)}; there are {', '.join(self.column_names)}."
-            )
-        return _Map(self, steps, inputs, outputs)
+        inputs = listed(input_columns) or self.column_names[:1]
+        outputs = listed(output_columns) or inputs
+        mapped = Mapped(self, steps, inputs, outputs, num_parallel_workers, python_multiprocessing)
+        return mapped if column_order is None else mapped.project(column_order)
+
+    def filter(
+        self,
+        predicate: Callable[..., Any],
+        input_columns: str | Sequence[str] | None = None,
+        num_parallel_workers: int | None = None,
+    ) -> Dataset:
+        """Keep the rows for which a function of the columns (by default all) is true.
+
+        Parameters
+        ----------
+        predicate : callable
+            Takes the columns as NumPy arrays.
+        input_columns : str or list of str, optional
+            The columns it takes.
+        num_parallel_workers : int, optional
+            Taken for MindSpore's scripts; the thread that iterates filters.
+        """
+        from .operations import Filtered
+
+        return Filtered(self, predicate, listed(input_columns) or self.column_names)
+
+    def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
+        """Give the rows of the datasets that a function makes of each row's values."""
+        from .operations import FlatMapped
+
+        return FlatMapped(self, func)
+
+    def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """Give what a function makes of this dataset.
+
+        Raises
+        ------
+        TypeError
+            If it gives no dataset.
+        """
+        made = apply_func(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(f"apply: the function must return a dataset, it gave {made!r}.")
+        return made
 
     def repeat(self, count: int | None = None) -> Dataset:
         """Give all rows this many times in one pass; without end for None or -1."""
-        if count is None or count == -1:
-            return _Repeat(self, None)
-        return _Repeat(self, _positive("repeat", "count", count))
+        from .operations import Repeated
+
+        endless = count is None or count == -1
+        return Repeated(self, None if endless else positive("repeat", "count", count))
 
     def take(self, count: int = -1) -> Dataset:
         """Give the first rows only, all of them for -1."""
-        return _Cut(self, 0, None if count == -1 else _positive("take", "count", count))
+        from .operations import Cut
+
+        return Cut(self, 0, None if count == -1 else positive("take", "count", count))
 
     def skip(self, count: int) -> Dataset:
         """Leave the first rows out."""
+        from .operations import Cut
+
         if count < 0:
             raise ValueError(f"skip: count must not be negative, it is {count}.")
-        return _Cut(self, count, None)
+        return Cut(self, count, None)
+
+    def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
+        """Put the columns of other datasets beside these, up to the shortest."""
+        from .operations import Zipped
+
+        return Zipped([self, *([datasets] if isinstance(datasets, Dataset) else datasets)])
+
+    def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
+        """Give the rows of other datasets with the same columns after these; also ``a + b``."""
+        from .operations import Concatenated
+
+        return Concatenated([self, *([datasets] if isinstance(datasets, Dataset) else datasets)])
+
+    def __add__(self, other: Dataset) -> Dataset:
+        return self.concat(other) if isinstance(other, Dataset) else NotImplemented
+
+    def project(self, columns: str | Sequence[str]) -> Dataset:
+        """Keep these columns, in this order."""
+        from .operations import Projected
+
+        return Projected(self, listed(columns))
+
+    def rename(
+        self, input_columns: str | Sequence[str], output_columns: str | Sequence[str]
+    ) -> Dataset:
+        """Give columns other names."""
+        from .operations import Renamed
+
+        return Renamed(self, listed(input_columns), listed(output_columns))
 
     def split(self, sizes: Sequence[int | float], randomize: bool = True) -> list[Dataset]:
         """Split the rows into parts of these sizes, or shares of 1, that share no row.
@@ -129,13 +357,83 @@ class Dataset:
         counts = _counts(sizes, total)
         order = np.arange(total)
         if randomize:
-            order = random.permutation(total)
+            order = pass_generator(new_key(), 0).permutation(total)
         ends = np.cumsum([0, *counts])
         return [self.part(np.sort(order[a:b])) for a, b in itertools.pairwise(ends)]
 
     def part(self, numbers: np.ndarray) -> Dataset:
         """The rows of these numbers, counted as the first pass gives them."""
-        return _Part(self, numbers)
+        from .operations import Part
+
+        return Part(self, numbers)
+
+    def save(
+        self, file_name: str | Path, num_files: int = 1, file_type: str = "mindrecord"
+    ) -> None:
+        """Write the rows of one pass to files that `MindDataset` reads.
+
+        Parameters
+        ----------
+        file_name : str or Path
+            The file; with several a number is added to the name.
+        num_files : int
+            How many files the rows are spread over.
+        file_type : str
+            Only ``mindrecord``.
+
+        Raises
+        ------
+        ValueError
+            If the type is another, or rows of a column differ in element type.
+        """
+        from ..mindrecord.saving import save_dataset
+
+        save_dataset(self, file_name, num_files, file_type)
+
+    # what is known of the rows
+
+    def get_col_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.column_names)
+
+    def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
+        """The shape of each column in the first row; with `estimate` None where rows differ."""
+        shapes = [list[int | None](array.shape) for array in self._first()]
+        if not estimate:
+            return shapes
+        for row in self.rows(0):
+            for shape, array in zip(shapes, row, strict=True):
+                if len(shape) != array.ndim:
+                    raise ValueError("output_shapes: rows of a column differ in number of axes.")
+                for axis, size in enumerate(array.shape):
+                    shape[axis] = size if shape[axis] == size else None
+        return shapes
+
+    def output_types(self) -> list[Any]:
+        """The element type of each column in the first row, as NumPy's types."""
+        return [array.dtype.type for array in self._first()]
+
+    def _first(self) -> Row:
+        first = next(self.rows(0), None)
+        if first is None:
+            raise ValueError("output_shapes, output_types: the dataset has no rows.")
+        return first
+
+    def get_batch_size(self) -> int:
+        """How many rows a batch has, 1 where there are no batches."""
+        return self.sources[0].get_batch_size() if self.sources else 1
+
+    def get_repeat_count(self) -> int:
+        """How often a pass repeats the rows of its source."""
+        return self.sources[0].get_repeat_count() if self.sources else 1
+
+    def num_classes(self) -> int | None:
+        """How many classes the labels have, None where the source does not know."""
+        return self.sources[0].num_classes() if self.sources else None
+
+    def get_class_indexing(self) -> dict[str, Any]:
+        """The number of each class by name, empty where the source has none."""
+        return self.sources[0].get_class_indexing() if self.sources else {}
 
     # iteration
 
@@ -144,20 +442,26 @@ class Dataset:
         columns: Sequence[str] | None = None,
         num_epochs: int = -1,
         output_numpy: bool = False,
+        do_copy: bool = False,
     ) -> RowIterator:
         """Iterate over rows as lists of Tensors, or of arrays if `output_numpy`.
 
-        Each ``for`` loop over the iterator is one pass; after `num_epochs` passes it is empty.
+        Each ``for`` loop over the iterator is one pass; after `num_epochs` passes it is empty. What
+        it gives is the caller's own memory, so `do_copy` changes nothing. Text comes as arrays.
         """
-        return RowIterator(self, columns, num_epochs, named=False, output_numpy=output_numpy)
+        return RowIterator(
+            self, listed(columns) or None, num_epochs, named=False, output_numpy=output_numpy
+        )
 
-    def create_dict_iterator(self, num_epochs: int = -1, output_numpy: bool = False) -> RowIterator:
+    def create_dict_iterator(
+        self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
+    ) -> RowIterator:
         """Iterate over rows as dictionaries by column, as `create_tuple_iterator` otherwise."""
         return RowIterator(self, None, num_epochs, named=True, output_numpy=output_numpy)
 
-    def get_col_names(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.column_names)
+    def reset(self) -> None:
+        """Count passes from the start again: the next gives what the first gave."""
+        self.passes = 0
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.create_tuple_iterator(num_epochs=1))
@@ -166,239 +470,9 @@ class Dataset:
         return self.get_dataset_size()
 
 
-class RowIterator:
-    """Gives rows, pass after pass; ``position`` and ``restore`` make a run resume where it was.
-
-    Passes are counted by the dataset, over all its iterators: shuffled rows come in another order
-    each time.
-    """
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        columns: Sequence[str] | None,
-        num_epochs: int,
-        *,
-        named: bool,
-        output_numpy: bool,
-    ) -> None:
-        names = dataset.column_names
-        unknown = [name for name in columns or () if name not in names]
-        if unknown:
-            raise ValueError(f"no column {', '.join(unknown)}; there are {', '.join(names)}.")
-        self._dataset, self._named, self._numpy = dataset, named, output_numpy
-        self._columns = [names.index(name) for name in columns or names]
-        self._left = num_epochs
-        self._epoch, self._row = dataset.passes, 0
-        self._source: Iterator[Row] | None = None
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """The pass, and how many of its rows were given."""
-        return self._epoch if self._source else self._dataset.passes, self._row
-
-    def restore(self, position: tuple[int, int]) -> None:
-        """Go on from a position, in this program or another that made the dataset alike."""
-        self._epoch, self._row = position
-        self._dataset.passes = self._epoch
-        self._begin()
-        for _ in range(self._row):
-            next(self._rows())
-
-    def _begin(self) -> None:
-        self._epoch = self._dataset.passes
-        self._dataset.passes += 1
-        self._source = self._dataset.rows(self._epoch)
-
-    def _rows(self) -> Iterator[Row]:
-        if self._source is None:
-            self._begin()
-        assert self._source is not None
-        return self._source
-
-    def __iter__(self) -> RowIterator:
-        return self
-
-    def __next__(self) -> Any:
-        if self._left == 0:
-            raise StopIteration
-        try:
-            row = next(self._rows())
-        except StopIteration:
-            self._row, self._source = 0, None
-            self._left -= 1
-            raise
-        self._row += 1
-        kept = [row[at] for at in self._columns]
-        values = kept if self._numpy else [_tensor(array) for array in kept]
-        if not self._named:
-            return values
-        return dict(zip(self._dataset.column_names, values, strict=True))
-
-
-def _tensor(array: np.ndarray) -> Tensor:
-    return wrap(np.ascontiguousarray(array))
-
-
-class _Batch(Dataset):
-    def __init__(self, source: Dataset, size: int, drop: bool) -> None:
-        super().__init__(source.column_names)
-        self.source, self.size, self.drop = source, size, bool(drop)
-
-    def rows(self, epoch: int) -> Iterator[Row]:
-        held: list[Row] = []
-        for row in self.source.rows(epoch):
-            held.append(row)
-            if len(held) == self.size:
-                yield self._join(held)
-                held = []
-        if held and not self.drop:
-            yield self._join(held)
-
-    def _join(self, rows: list[Row]) -> Row:
-        joined: list[np.ndarray] = []
-        for name, arrays in zip(self.column_names, zip(*rows, strict=True), strict=True):
-            shapes = {array.shape for array in arrays}
-            if len(shapes) > 1:
-                raise ValueError(
-                    f"batch: rows of column {name!r} differ in shape:"
-                    f" {', '.join(map(str, sorted(shapes)))}; bring them to one shape by map."
-                )
-            joined.append(np.stack(arrays))
-        return tuple(joined)
-
-    def get_dataset_size(self) -> int:
-        rows = self.source.get_dataset_size()
-        return rows // self.size if self.drop else -(-rows // self.size)
-
-
-class _Shuffle(Dataset):
-    def __init__(self, source: Dataset, buffer: int) -> None:
-        super().__init__(source.column_names)
-        self.source, self.buffer = source, buffer
-        self.key = random.next_key().data.copy()
-
-    def rows(self, epoch: int) -> Iterator[Row]:
-        stream = random.generator(self.key + np.array([0, epoch << 32]))
-        held: list[Row] = []
-        for row in self.source.rows(epoch):
-            if len(held) < self.buffer:
-                held.append(row)
-                continue
-            at = int(stream.integers(self.buffer))
-            yield held[at]
-            held[at] = row
-        for at in stream.permutation(len(held)):
-            yield held[at]
-
-    def get_dataset_size(self) -> int:
-        return self.source.get_dataset_size()
-
-
-class _Map(Dataset):
-    def __init__(
-        self,
-        source: Dataset,
-        operations: list[Operation],
-        inputs: list[str],
-        outputs: list[str],
-    ) -> None:
-        first = source.column_names.index(inputs[0])
-        kept = [name for name in source.column_names if name not in inputs]
-        at = len([name for name in source.column_names[:first] if name in kept])
-        super().__init__([*kept[:at], *outputs, *kept[at:]])
-        self.source, self.operations = source, operations
-        self.inputs, self.outputs = inputs, outputs
-
-    def rows(self, epoch: int) -> Iterator[Row]:
-        for row in self.source.rows(epoch):
-            values = dict(zip(self.source.column_names, row, strict=True))
-            results: tuple[Any, ...] = tuple(values.pop(name) for name in self.inputs)
-            for operation in self.operations:
-                found = operation(*results)
-                results = found if isinstance(found, tuple) else (found,)
-            if len(results) != len(self.outputs):
-                raise ValueError(
-                    f"map: the operations give {len(results)} results for"
-                    f" {len(self.outputs)} columns ({', '.join(self.outputs)})."
-                )
-            values |= dict(zip(self.outputs, map(_array, results), strict=True))
-            yield tuple(values[name] for name in self.column_names)
-
-    def get_dataset_size(self) -> int:
-        return self.source.get_dataset_size()
-
-
-class _Repeat(Dataset):
-    def __init__(self, source: Dataset, count: int | None) -> None:
-        super().__init__(source.column_names)
-        self.source, self.count = source, count
-
-    def rows(self, epoch: int) -> Iterator[Row]:
-        if self.count is None:
-            for number in itertools.count(epoch):
-                yield from self.source.rows(number)
-        else:
-            for number in range(self.count):
-                yield from self.source.rows(epoch * self.count + number)
-
-    def get_dataset_size(self) -> int:
-        if self.count is None:
-            raise ValueError("a dataset that repeats without end has no size; give repeat a count.")
-        return self.source.get_dataset_size() * self.count
-
-
-class _Cut(Dataset):
-    def __init__(self, source: Dataset, start: int, count: int | None) -> None:
-        super().__init__(source.column_names)
-        self.source, self.start, self.count = source, start, count
-
-    def rows(self, epoch: int) -> Iterator[Row]:
-        for number, row in enumerate(self.source.rows(epoch)):
-            if self.count is not None and number >= self.start + self.count:
-                return
-            if number >= self.start:
-                yield row
-
-    def get_dataset_size(self) -> int:
-        rest = max(0, self.source.get_dataset_size() - self.start)
-        return rest if self.count is None else min(rest, self.count)
-
-
-class _Part(Dataset):
-    def __init__(self, source: Dataset, numbers: np.ndarray) -> None:
-        super().__init__(source.column_names)
-        self.source, self.numbers = source, frozenset(numbers.tolist())
-
-    def rows(self, epoch: int) -> Iterator[Row]:
-        """Rows are numbered as the first pass of the source gives them."""
-        for number, row in enumerate(self.source.rows(0)):
-            if number in self.numbers:
-                yield row
-
-    def get_dataset_size(self) -> int:
-        return len(self.numbers)
-
-
-def _array(value: Any) -> np.ndarray:
-    return value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
-
-
-def _names(columns: str | Sequence[str] | None) -> list[str]:
-    if columns is None:
-        return []
-    return [columns] if isinstance(columns, str) else list(columns)
-
-
-def _positive(method: str, name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{method}: {name} must be an int, it is {value!r}.")
-    if value < 1:
-        raise ValueError(f"{method}: {name} must be positive, it is {value}.")
-    return value
-
-
 def _counts(sizes: Sequence[int | float], total: int) -> list[int]:
+    if not sizes:
+        raise ValueError("split: give the parts' sizes, or their shares of 1.")
     if all(isinstance(size, float) for size in sizes):
         counts = [round(size * total) for size in sizes]
         if abs(sum(sizes) - 1.0) > 1e-9:
@@ -409,21 +483,3 @@ def _counts(sizes: Sequence[int | float], total: int) -> list[int]:
     if sum(counts) != total or min(counts) < 1:
         raise ValueError(f"split: parts of {counts} rows do not make up {total} rows.")
     return counts
-
-
-def as_columns(row: Any, names: Sequence[str]) -> Row:
-    """A row as a tuple of arrays, one a column.
-
-    Raises
-    ------
-    ValueError
-        If it has more or fewer values than columns.
-    """
-    if isinstance(row, Mapping):
-        row = tuple(row[name] for name in names)
-    values = row if isinstance(row, tuple) else (row,)
-    if len(values) != len(names):
-        raise ValueError(
-            f"a row has {len(values)} values for {len(names)} columns ({', '.join(names)})."
-        )
-    return tuple(_array(value) for value in values)
