@@ -28,6 +28,7 @@ from .engine.nn import initializer
 from .engine.parameter import Parameter, ParameterTuple
 from .engine.random import get_seed, set_seed
 from .engine.tensor import Tensor, TensorSpec, from_numpy
+from .engine.vectorize import VmapWarning, vmap
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ __all__ = [
     "ParameterTuple",
     "Tensor",
     "TensorSpec",
+    "VmapWarning",
     "__version__",
     "bfloat16",
     "bool_",
@@ -79,4 +81,5 @@ __all__ = [
     "uint32",
     "uint64",
     "value_and_grad",
+    "vmap",
 ]

@@ -208,14 +208,15 @@ class Trace:
         )
 
 
-_one_at_a_time = threading.RLock()
+one_at_a_time = threading.RLock()
+"""One thread traces, or vectorizes, at a time."""
 
 
 def is_tracing() -> bool:
     """Return whether this thread traces; if another one does, wait until it is done."""
     if registry.traces[-1].thread == threading.get_ident():
         return True
-    with _one_at_a_time:
+    with one_at_a_time:
         return False
 
 
@@ -225,7 +226,7 @@ def tracing(record: Trace) -> Iterator[Trace]:
 
     One thread traces at a time. Ops of other threads run eagerly meanwhile.
     """
-    with _one_at_a_time:
+    with one_at_a_time:
         try:
             with registry.only_records([]), registry.tracing(record):
                 yield record

@@ -109,8 +109,8 @@ def _without_collections() -> Iterator[None]:
 
 def _note_made(tensor: Tensor) -> None:
     """Tell the trace of a tensor that the code makes anew at each call."""
-    trace = registry.traces[-1] if registry.traces else None
-    if isinstance(trace, Trace):
+    trace = next((t for t in reversed(registry.traces) if isinstance(t, Trace)), None)
+    if trace is not None:
         trace.made[id(tensor)] = tensor
 
 
