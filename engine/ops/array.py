@@ -184,13 +184,44 @@ def permute(input: Tensor, axis: Sequence[int]) -> Tensor:
     return transpose(input, tuple(axis))
 
 
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Exchange two axes."""
-    axes = list(range(len(input.shape)))
-    a = normalize_axis("swapaxes", axis0, len(axes))
-    b = normalize_axis("swapaxes", axis1, len(axes))
-    axes[a], axes[b] = axes[b], axes[a]
-    return transpose(input, tuple(axes))
+def _swapped(axis0: int, axis1: int, ndim: int) -> tuple[int, ...]:
+    axes = list(range(ndim))
+    axes[axis0], axes[axis1] = axes[axis1], axes[axis0]
+    return tuple(axes)
+
+
+@op(
+    infer=lambda input, axis0, axis1: _transpose_rule(input, _swapped(axis0, axis1, input.ndim)),
+    kernel=lambda input, axis0, axis1: input.swapaxes(axis0, axis1),
+    grad=lambda ctx: (swapaxes(ctx.dout, **ctx.attrs),),
+    lowering=View(),
+    category="array",
+    inputs=("input",),
+)
+def swapaxes(input: TensorLike, axis0: int, axis1: int) -> Call:
+    """Exchange two axes.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    axis0, axis1 : int
+        The two axes.
+
+    Returns
+    -------
+    Tensor
+        A view with the axes exchanged.
+
+    Raises
+    ------
+    ValueError
+        If there is no such axis.
+    """
+    tensor = as_tensor(input)
+    ndim = len(tensor.shape)
+    first = normalize_axis("swapaxes", axis0, ndim)
+    return (tensor,), {"axis0": first, "axis1": normalize_axis("swapaxes", axis1, ndim)}
 
 
 def _broadcast_rule(input: Aval, shape: Shape) -> Aval:
@@ -331,24 +362,67 @@ def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None) -> Call:
     return (tensor,), {"axis": normalize_axes("squeeze", axis, len(shape))}
 
 
-def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
+def _flat_shape(shape: Shape, start_dim: int, end_dim: int) -> Shape:
+    if not shape:
+        return (1,)
+    first = normalize_axis("flatten", start_dim, max(len(shape), 2))
+    last = normalize_axis("flatten", end_dim, len(shape))
+    if first >= len(shape):
+        return (*shape, 1)
+    if first > last:
+        raise ShapeError(
+            f"flatten: start_dim {start_dim} lies behind end_dim {end_dim}; give the first axis"
+            " to join, then the last."
+        )
+    return (*shape[:first], element_count(shape[first : last + 1]), *shape[last + 1 :])
+
+
+@op(
+    infer=lambda input, start_dim, end_dim: Aval(
+        _flat_shape(input.shape, start_dim, end_dim), input.dtype
+    ),
+    kernel=lambda input, start_dim, end_dim: input.reshape(
+        _flat_shape(input.shape, start_dim, end_dim)
+    ),
+    grad=_reshape_grad,
+    lowering=View(),
+    category="array",
+    inputs=("input",),
+)
+def flatten(input: TensorLike, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Call:
     """Join the axes from ``start_dim`` to ``end_dim`` into one.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    order : str
+        ``"C"`` with the last axis running fastest, ``"F"`` with the first.
+    start_dim, end_dim : int
+        The first and the last axis to join.
+
+    Returns
+    -------
+    Tensor
+        The elements with fewer axes; one axis more where ``start_dim`` is behind the last.
 
     Raises
     ------
     ValueError
-        If ``order`` is not ``"C"`` or ``"F"``.
+        If ``order`` is another.
     """
     if order not in {"C", "F"}:
         raise ValueError(f"flatten: order must be 'C' or 'F', it is {order!r}.")
+    tensor = as_tensor(input)
     if order == "F":
-        input = transpose(input, tuple(range(len(input.shape)))[::-1])
-    shape = input.shape
-    if not shape:
-        return reshape(input, (1,))
-    first = normalize_axis("flatten", start_dim, max(len(shape), 2))
-    last = normalize_axis("flatten", end_dim, len(shape))
-    if first >= len(shape):
-        return reshape(input, (*shape, 1))
-    joined = element_count(shape[first : last + 1])
-    return reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
+        tensor = transpose(tensor, tuple(range(len(tensor.shape)))[::-1])
+    return (tensor,), {"start_dim": int(start_dim), "end_dim": int(end_dim)}
+
+
+def unsqueeze(input: TensorLike, dim: int) -> Tensor:
+    """Put in an axis of size 1: ``expand_dims`` by its other name."""
+    return expand_dims(input, dim)
+
+
+swapdims = swapaxes
+expand = broadcast_to

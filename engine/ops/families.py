@@ -147,12 +147,13 @@ def composite(
     inputs: tuple[str, ...] | None = None,
     variadic: bool = False,
     method: bool = False,
+    fast: Callable[..., Any] | None = None,
 ) -> Declare:
     """Declare an op made of others; its kernel and shape rule come from the expansion."""
     return op(
         infer=infer or derived(fn), kernel=kernel or expanded(fn), grad=grad,
         lowering=Composite(fn), category=category, primitive=primitive, inputs=inputs,
-        variadic=variadic, method=method,
+        variadic=variadic, method=method, fast=fast,
     )  # fmt: skip
 
 

@@ -20,6 +20,25 @@ Layout = tuple[int, ...]
 # ---- gather ----------------------------------------------------------------------------------
 
 
+def out_of_range(name: str, indices: np.ndarray, axis: int, size: int) -> IndexError:
+    """Return the error that names a position which an axis of ``size`` does not have."""
+    wrong = indices[(indices < -size) | (indices >= size)]
+    held = f"position {wrong.flat[0]}" if wrong.size else "a position"
+    return IndexError(
+        f"{name}: the indices hold {held}, axis {axis} has size {size}; use {-size} to {size - 1}."
+    )
+
+
+def checked_key(name: str, shape: Sequence[int], indices: Any, layout: Layout) -> tuple[Any, ...]:
+    """Return NumPy's index, after a check that every position exists."""
+    for axis, number in enumerate(layout):
+        if number >= 0:
+            held, size = indices[number], shape[axis]
+            if held.size and not (-size <= held.min() and held.max() < size):
+                raise out_of_range(name, held, axis, size)
+    return index_key(indices, layout)
+
+
 def _gather_rule(params: Aval, indices: Aval, axis: int) -> Aval:
     require_int("gather", "input_indices", indices)
     at = normalize_axis("gather", axis, params.ndim)
@@ -27,7 +46,10 @@ def _gather_rule(params: Aval, indices: Aval, axis: int) -> Aval:
 
 
 def _gather_kernel(params: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
-    return np.take(params, indices, axis)
+    try:
+        return np.take(params, indices, axis)
+    except IndexError as error:
+        raise out_of_range("gather", indices, axis, params.shape[axis]) from error
 
 
 def _gather_grad(ctx: GradContext) -> Grads:
@@ -126,7 +148,8 @@ def scatter_sum(dout: TensorLike, indices: TensorLike, axis: int, size: Dim) -> 
 # ---- several index tensors -------------------------------------------------------------------
 
 
-def _index_rule(input: Aval, *indices: Aval, layout: Layout) -> Aval:
+def index_rule(input: Aval, *indices: Aval, layout: Layout) -> Aval:
+    """Return what is read at positions along the axes that ``layout`` names."""
     for number, aval in enumerate(indices):
         require_int("index", f"indices[{number}]", aval)
     picked = [axis for axis, number in enumerate(layout) if number >= 0]
@@ -137,12 +160,13 @@ def _index_rule(input: Aval, *indices: Aval, layout: Layout) -> Aval:
     return Aval((*kept[:at], *shape, *kept[at:]), input.dtype)
 
 
-def _key(indices: Sequence[np.ndarray], layout: Layout) -> tuple[Any, ...]:
+def index_key(indices: Sequence[np.ndarray], layout: Layout) -> tuple[Any, ...]:
+    """Return NumPy's index for positions along the axes that ``layout`` names."""
     return tuple(slice(None) if number < 0 else indices[number] for number in layout)
 
 
 def _index_kernel(input: np.ndarray, *indices: np.ndarray, layout: Layout) -> np.ndarray:
-    return input[_key(indices, layout)]
+    return input[checked_key("index", input.shape, indices, layout)]
 
 
 def _index_grad(ctx: GradContext) -> Grads:
@@ -154,7 +178,7 @@ def _index_grad(ctx: GradContext) -> Grads:
 
 
 @op(
-    infer=_index_rule,
+    infer=index_rule,
     kernel=_index_kernel,
     grad=_index_grad,
     lowering=Host("reads elements by positions known only when it runs"),
@@ -190,7 +214,7 @@ def _index_sum_kernel(
     dout: np.ndarray, *indices: np.ndarray, shape: Shape, layout: Layout
 ) -> np.ndarray:
     whole = np.zeros(shape, dout.dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    np.add.at(whole, _key(indices, layout), dout)
+    np.add.at(whole, index_key(indices, layout), dout)
     return whole
 
 

@@ -11,7 +11,6 @@ from ..shape import Aval, Dim, Shape, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
 from .cast import TensorLike, as_tensor
 from .registry import Call, GradContext, Grads, Host, View, op
-from .rules import normalize_axis
 
 Ends = tuple[Dim | None, ...]
 
@@ -20,7 +19,8 @@ def _cut(begin: Ends, end: Ends, strides: tuple[int, ...]) -> tuple[slice, ...]:
     return tuple(slice(b, e, s) for b, e, s in zip(begin, end, strides, strict=True))
 
 
-def _cut_size(size: Dim, begin: Dim | None, end: Dim | None, stride: int) -> Dim:
+def cut_size(size: Dim, begin: Dim | None, end: Dim | None, stride: int) -> Dim:
+    """Return how many positions of an axis of ``size`` a range has."""
     cut: Any = (size, begin, end)
     if not any(isinstance(item, SymDim) for item in cut):
         return len(range(cut[0])[cut[1] : cut[2] : stride])
@@ -47,7 +47,7 @@ def _slice_rule(input: Aval, begin: Ends, end: Ends, strides: tuple[int, ...]) -
             f" input {shape_text(input.shape)}."
         )
     sizes = zip(input.shape, begin, end, strides, strict=True)
-    return Aval(tuple(_cut_size(*item) for item in sizes), input.dtype)
+    return Aval(tuple(cut_size(*item) for item in sizes), input.dtype)
 
 
 def _slice_grad(ctx: GradContext) -> Grads:
@@ -144,44 +144,3 @@ def narrow(input: Tensor, axis: int, start: Dim, end: Dim) -> Tensor:
     stop: list[Dim | None] = [None] * ndim
     begin[axis], stop[axis] = start, end
     return strided_slice(input, tuple(begin), tuple(stop), (1,) * ndim)
-
-
-def split(
-    tensor: Tensor, split_size_or_sections: int | Sequence[int], axis: int = 0
-) -> tuple[Tensor, ...]:
-    """Cut a tensor along an axis into pieces.
-
-    Parameters
-    ----------
-    tensor : Tensor
-        Any shape.
-    split_size_or_sections : int or sequence of int
-        The size of each piece (the last may be smaller), or the sizes of all.
-    axis : int
-        The axis to cut.
-
-    Returns
-    -------
-    tuple of Tensor
-        The pieces.
-
-    Raises
-    ------
-    ValueError
-        If the sizes do not add up to the axis.
-    """
-    at = normalize_axis("split", axis, len(tensor.shape))
-    size = tensor.shape[at]
-    if isinstance(split_size_or_sections, int):
-        step = split_size_or_sections
-        if step < 1:
-            raise ShapeError(f"split: split_size_or_sections must be positive, it is {step}.")
-        sizes = [min(step, size - start) for start in range(0, size, step)]
-    else:
-        sizes = list(split_size_or_sections)
-        if sum(sizes) != size:
-            raise ShapeError(
-                f"split: sections {sizes} add up to {sum(sizes)}, axis {axis} has size {size}."
-            )
-    starts = [sum(sizes[:i]) for i in range(len(sizes))]
-    return tuple(narrow(tensor, at, s, s + n) for s, n in zip(starts, sizes, strict=True))
