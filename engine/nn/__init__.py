@@ -16,6 +16,15 @@ from .activation import (
 from .cell import Cell
 from .container import CellDict, CellList, SequentialCell
 from .layers import Conv2d, Dense, Embedding
+from .learning_rate import (
+    cosine_decay_lr,
+    exponential_decay_lr,
+    inverse_decay_lr,
+    natural_exp_decay_lr,
+    piecewise_constant_lr,
+    polynomial_decay_lr,
+    warmup_lr,
+)
 from .loss import (
     BCEWithLogitsLoss,
     CrossEntropyLoss,
@@ -26,7 +35,35 @@ from .loss import (
     SoftmaxCrossEntropyWithLogits,
 )
 from .norm import BatchNorm1d, BatchNorm2d, Dropout, LayerNorm
-from .optim import SGD, Adam, AdamWeightDecay, Momentum, Optimizer
+from .optim import (
+    ASGD,
+    FTRL,
+    LARS,
+    SGD,
+    AdaFactor,
+    Adadelta,
+    Adagrad,
+    Adam,
+    AdaMax,
+    AdamW,
+    AdamWeightDecay,
+    Lamb,
+    LazyAdam,
+    Momentum,
+    Optimizer,
+    ProximalAdagrad,
+    RMSProp,
+    Rprop,
+)
+from .schedule import (
+    CosineDecayLR,
+    ExponentialDecayLR,
+    InverseDecayLR,
+    LearningRateSchedule,
+    NaturalExpDecayLR,
+    PolynomialDecayLR,
+    WarmUpLR,
+)
 from .shaping import AvgPool2d, Flatten, Identity, MaxPool2d
 
 __all__ = [
@@ -68,4 +105,31 @@ __all__ = [
     "Softplus",
     "Tanh",
     "get_activation",
+    "ASGD",
+    "FTRL",
+    "LARS",
+    "AdaFactor",
+    "Adadelta",
+    "Adagrad",
+    "AdaMax",
+    "AdamW",
+    "Lamb",
+    "LazyAdam",
+    "ProximalAdagrad",
+    "RMSProp",
+    "Rprop",
+    "CosineDecayLR",
+    "ExponentialDecayLR",
+    "InverseDecayLR",
+    "LearningRateSchedule",
+    "NaturalExpDecayLR",
+    "PolynomialDecayLR",
+    "WarmUpLR",
+    "cosine_decay_lr",
+    "exponential_decay_lr",
+    "inverse_decay_lr",
+    "natural_exp_decay_lr",
+    "piecewise_constant_lr",
+    "polynomial_decay_lr",
+    "warmup_lr",
 ]
