@@ -135,9 +135,7 @@ def check(calls: dict[str, Call]) -> None:
     names = [n for n in ("cellwire eager", "cellwire jit", "pytorch eager") if n in calls]
     losses = {name: [float(calls[name]()) for _ in range(4)] for name in names}
     for name in names:
-        np.testing.assert_allclose(
-            losses[name], losses["cellwire eager"], rtol=1e-3, err_msg=name
-        )
+        np.testing.assert_allclose(losses[name], losses["cellwire eager"], rtol=1e-3, err_msg=name)
 
 
 def main() -> None:
