@@ -1,0 +1,274 @@
+"""Python's square brackets on tensors: writing parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..shape import Aval, ShapeError, broadcast_shapes, shape_text
+from ..tensor import Tensor
+from . import array, creation, unbroadcast
+from .cast import TensorLike, as_tensor, cast_to
+from .keys import Key, decode, encode, explain, items_of, numpy_key, part_shape
+from .registry import (
+    OPS,
+    Call,
+    Gemm,
+    GradContext,
+    Grads,
+    Host,
+    Op,
+    Pointwise,
+    Reduce,
+    log,
+    note_write,
+    op,
+    records,
+    traces,
+)
+
+
+def _put_kernel(input: np.ndarray, value: np.ndarray, *indices: np.ndarray, key: Key) -> np.ndarray:
+    out = input.copy()
+    out[decode(key, indices)] = value
+    return out
+
+
+def _put_grad(ctx: GradContext) -> Grads:
+    input, value, *indices = ctx.inputs
+    key = ctx.attrs["key"]
+    rest = taken = None
+    if ctx.needs[0]:
+        rest = index_put(ctx.dout, creation.zeros((), input.dtype), indices, key)
+    if ctx.needs[1]:
+        taken = unbroadcast.sum_to(last_put(ctx.dout, indices, key), value.shape)
+    return rest, taken, *([None] * len(indices))
+
+
+def _put_rule(input: Aval, value: Aval, *indices: Aval, key: Key) -> Aval:
+    if value.dtype is not input.dtype:
+        raise TypeError(f"index_put: value is {value.dtype}, input is {input.dtype}.")
+    part = part_shape(input.shape, key, [aval.shape for aval in indices])
+    try:
+        fits = broadcast_shapes(part, value.shape) == part
+    except ShapeError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            f"a value of shape {shape_text(value.shape)} does not broadcast to the part of shape"
+            f" {shape_text(part)} that is written."
+        )
+    return input
+
+
+@op(
+    infer=_put_rule,
+    kernel=_put_kernel,
+    grad=_put_grad,
+    lowering=Host("writes a part of an array"),
+    category="gradient",
+    inputs=("input", "value", "indices"),
+)
+def index_put(
+    input: TensorLike, value: TensorLike, indices: Sequence[TensorLike], key: Key
+) -> Call:
+    """Return a copy with the part that ``key`` names set to ``value``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    value : Tensor
+        Broadcasts to the part; where a position is named twice, the last element stays.
+    indices : sequence of Tensor
+        The integer tensors of the key.
+    key : tuple
+        The index, as ``keys.encode`` writes it.
+
+    Returns
+    -------
+    Tensor
+        The changed copy.
+    """
+    return (as_tensor(input), as_tensor(value), *indices), {"key": key}
+
+
+def _last_kernel(dout: np.ndarray, *indices: np.ndarray, key: Key) -> np.ndarray:
+    at = decode(key, indices)
+    part = dout[at]
+    if not indices:
+        return part
+    numbers = np.arange(part.size).reshape(part.shape)
+    places = np.zeros(dout.shape, np.int64)
+    places[at] = numbers
+    return np.where(places[at] == numbers, part, np.zeros((), dout.dtype))
+
+
+def _last_grad(ctx: GradContext) -> Grads:
+    dout, *indices = ctx.inputs
+    zeros = creation.zeros_like(dout)
+    grad = index_put(zeros, ctx.dout, indices, ctx.attrs["key"])
+    return grad, *([None] * len(indices))
+
+
+def _last_rule(dout: Aval, *indices: Aval, key: Key) -> Aval:
+    return Aval(part_shape(dout.shape, key, [aval.shape for aval in indices]), dout.dtype)
+
+
+@op(
+    infer=_last_rule,
+    kernel=_last_kernel,
+    grad=_last_grad,
+    lowering=Host("reads a part of an array"),
+    category="gradient",
+    inputs=("dout", "indices"),
+)
+def last_put(dout: TensorLike, indices: Sequence[TensorLike], key: Key) -> Call:
+    """Read the part that ``key`` names, with zeros where ``index_put`` would be overwritten.
+
+    Parameters
+    ----------
+    dout : Tensor
+        The gradient of what ``index_put`` gave.
+    indices : sequence of Tensor
+        The integer tensors of the key.
+    key : tuple
+        As given to ``index_put``.
+
+    Returns
+    -------
+    Tensor
+        The gradient of the value: an element that was overwritten has none.
+    """
+    return (as_tensor(dout), *indices), {"key": key}
+
+
+PUT = OPS["index_put"]
+
+
+# ---- the brackets ----------------------------------------------------------------------------
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """Write ``value`` into the part of this tensor's memory that ``key`` names.
+
+    Under a record the gradient of what was overwritten is zero.
+
+    Raises
+    ------
+    IndexError
+        If a position does not exist.
+    ValueError
+        If the value does not broadcast to the part.
+    """
+    if not (traces or records) and _is_plain(self, value):
+        _write(self, numpy_key(key), getattr(value, "data", value), key)
+        return
+    dtype = self.dtype
+    item = cast_to(as_tensor(value, dtype), dtype)
+    if not (traces or records):
+        _write(self, numpy_key(key), item.data, key)
+        return
+    written, tensors = encode(items_of(key, tuple(self.shape)))
+    item = _without_leading_ones(item, self, written, tensors)
+    if traces:
+        _write_traced(self, index_put(self, item, tensors, written))
+        return
+    PUT.infer(self.aval, item.aval, *[tensor.aval for tensor in tensors], key=written)
+    before = self.data.copy()
+    note_write(self, before)
+    _write(self, decode(written, [tensor.data for tensor in tensors]), item.data, key)
+    log(PUT, (self, item, *tensors), (self,), {"key": written})
+
+
+def _is_plain(tensor: Tensor, value: Any) -> bool:
+    """Whether NumPy may write a value as it is: of the tensor's dtype, or a number into floats."""
+    kind = value.__class__
+    if kind is Tensor:
+        return value.data.dtype is tensor.data.dtype
+    return (kind is float or kind is int) and tensor.data.dtype.kind == "f"
+
+
+def _write(tensor: Tensor, place: Any, values: Any, key: Any) -> None:
+    if not tensor.data.flags.writeable:
+        tensor.data = tensor.data.copy()
+    try:
+        tensor.data[place] = values
+    except IndexError as error:
+        explain(key, tensor.shape)
+        raise IndexError(f"the index does not fit: {error}.") from error
+    except ValueError as error:
+        part = tensor.data[place]
+        raise ValueError(
+            f"a value of shape {list(np.shape(values))} does not broadcast to the part of shape"
+            f" {list(np.shape(part))} that is written."
+        ) from error
+
+
+def _without_leading_ones(
+    item: Tensor, tensor: Tensor, key: Key, indices: Sequence[Tensor]
+) -> Tensor:
+    """Return the value with as many axes as the part has at most, as NumPy takes it."""
+    part = part_shape(tuple(tensor.shape), key, [tuple(index.shape) for index in indices])
+    more = len(item.shape) - len(part)
+    if more <= 0 or any(size != 1 for size in item.shape[:more]):
+        return item
+    return array.reshape(item, tuple(item.shape[more:]))
+
+
+# ---- in a trace ------------------------------------------------------------------------------
+
+
+def _write_traced(tensor: Tensor, changed: Tensor) -> None:
+    """Let a trace write: a tensor from outside, or one of its own that nothing else shares."""
+    from ..compiler.traced import TraceBreak, Traced
+
+    if not isinstance(tensor, Traced):
+        if records:
+            raise TraceBreak(
+                "a tensor from outside was written to while a gradient is taken",
+                "write to it outside of what is derived, or return the new value",
+            )
+        traces[-1].write(tensor, changed)
+        return
+    if not isinstance(changed, Traced) or not _is_alone(tensor):
+        raise TraceBreak(
+            "an element was assigned of a traced tensor that may share memory with another",
+            "write to a copy (x + 0), choose with ops.where, or assign outside the function",
+        )
+    _tell_records(tensor, Traced(tensor.trace, tensor.value), changed)
+    tensor.value = changed.value
+
+
+def _tell_records(tensor: Tensor, before: Tensor, changed: Tensor) -> None:
+    """Let the handle mean the changed tensor from now on, and another one what it was."""
+    for record in records:
+        for position, entry in enumerate(record.entries):
+            inputs = tuple([before if t is tensor else t for t in entry.inputs])
+            outputs = tuple(
+                [tensor if t is changed else before if t is tensor else t for t in entry.outputs]
+            )
+            record.entries[position] = entry._replace(inputs=inputs, outputs=outputs)
+
+
+def _is_alone(tensor: Any) -> bool:
+    """Whether a traced tensor was made here, in memory that no other one reads as a view."""
+    producer = tensor.trace.producer.get(tensor.value)
+    if producer is None or not _makes_memory(producer.op):
+        return False
+    for record in records:
+        if not any(made is tensor for entry in record.entries for made in entry.outputs):
+            return False
+    readers = [node.op for node in tensor.trace.nodes if tensor.value in node.inputs]
+    return all(_makes_memory(reader) for reader in readers)
+
+
+def _makes_memory(entry: Op) -> bool:
+    """Whether an op's results never share memory with its inputs, in eager mode."""
+    fresh = isinstance(entry.lowering, Pointwise | Reduce | Gemm)
+    return fresh or entry is PUT or not entry.inputs or entry.category == "random"
+
+
+setattr(Tensor, "__setitem__", setitem)  # noqa: B010 - a type checker knows the declared one
