@@ -5,7 +5,7 @@ same process; each figure is the median over rounds of the best time per call in
 steps are also taken apart: forward pass, ``value_and_grad``, optimizer.
 """
 
-from __future__ import annotations
+from __future__ import annotations  # noqa: I001 - mlp_blocks sets the environment before NumPy is loaded
 
 import argparse
 import json

@@ -14,6 +14,7 @@ from typing import Any
 from ..engine import nn, ops
 from ..engine.nn.cell import Cell
 from ..engine.nn.loss import LossBase
+from ..engine.nn.schedule import LearningRateSchedule
 from ..engine.ops.registry import OPS, Op
 from ..engine.tensor import Tensor
 from .data_nodes import DATA_NODES
@@ -62,7 +63,7 @@ def _cell_spec(cell: type[Cell]) -> NodeSpec | None:
     doc = read_doc(cell.__doc__)
     ports = _cell_ports(cell)
     params = param_specs(cell, doc, skip=("self", "auto_prefix"))
-    if ports is None or params is None:
+    if ports is None or params is None or issubclass(cell, LearningRateSchedule):
         return None
     loss = issubclass(cell, LossBase)
     return NodeSpec(
