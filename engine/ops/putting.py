@@ -16,7 +16,7 @@ from ..tensor import Tensor
 from . import arithmetic, logic
 from .cast import TensorLike, as_tensor, cast_to
 from .creation import full, ones_like, zeros, zeros_like
-from .index import Layout, checked_key, index, index_rule
+from .index import Layout, checked_key, index, index_key, index_rule
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import require_int, require_same_dtype
 
@@ -71,7 +71,8 @@ class _Rules:
 
     def none(self) -> tuple[Tensor, Tensor]:
         """Replaced elements lose their gradient to what replaced them, the last one put."""
-        return self.put(self.dout, zeros_like(self.updates), "none"), self.at(self.dout)
+        kept = self.put(self.dout, zeros_like(self.updates), "none")
+        return kept, last_at(self.dout, self.indices, self.layout)
 
     def add(self) -> tuple[Tensor, Tensor]:
         """Sums."""
@@ -154,6 +155,50 @@ def put(
     """
     inputs = (as_tensor(input), as_tensor(updates), *(as_tensor(item) for item in indices))
     return inputs, {"layout": layout, "reduction": reduction}
+
+
+def _last_kernel(dout: np.ndarray, *indices: np.ndarray, layout: Layout) -> np.ndarray:
+    key = index_key(indices, layout)
+    part = dout[key]
+    numbers = np.arange(part.size).reshape(part.shape)
+    places = np.zeros(dout.shape, np.int64)
+    places[key] = numbers
+    return np.where(places[key] == numbers, part, np.zeros((), dout.dtype))
+
+
+def _last_grad(ctx: GradContext) -> Grads:
+    dout, *indices = ctx.inputs
+    grad = put(zeros_like(dout), ctx.dout, indices, ctx.attrs["layout"], "none")
+    return grad, *([None] * len(indices))
+
+
+@op(
+    infer=index_rule,
+    kernel=_last_kernel,
+    grad=_last_grad,
+    lowering=Host("reads elements by positions known only when it runs"),
+    category="gradient",
+    inputs=("dout", "indices"),
+)
+def last_at(dout: TensorLike, indices: Sequence[TensorLike], layout: Layout) -> Call:
+    """Read elements by their positions, with zeros where ``put`` would overwrite a value.
+
+    Parameters
+    ----------
+    dout : Tensor
+        The gradient of what ``put`` gave without a reduction.
+    indices : sequence of Tensor
+        The positions.
+    layout : tuple of int
+        As of ``put``.
+
+    Returns
+    -------
+    Tensor
+        The gradient of the values; of several for one position the last one's stays.
+    """
+    inputs = (as_tensor(dout), *(as_tensor(item) for item in indices))
+    return inputs, {"layout": layout}
 
 
 # ---- positions -------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def _put_grad(ctx: GradContext) -> Grads:
     key = ctx.attrs["key"]
     rest = taken = None
     if ctx.needs[0]:
-        rest = index_put(ctx.dout, creation.zeros((), input.dtype), indices, key)
+        rest = put_part(ctx.dout, creation.zeros((), input.dtype), indices, key)
     if ctx.needs[1]:
         taken = unbroadcast.sum_to(last_put(ctx.dout, indices, key), value.shape)
     return rest, taken, *([None] * len(indices))
@@ -49,7 +49,7 @@ def _put_grad(ctx: GradContext) -> Grads:
 
 def _put_rule(input: Aval, value: Aval, *indices: Aval, key: Key) -> Aval:
     if value.dtype is not input.dtype:
-        raise TypeError(f"index_put: value is {value.dtype}, input is {input.dtype}.")
+        raise TypeError(f"put_part: value is {value.dtype}, input is {input.dtype}.")
     part = part_shape(input.shape, key, [aval.shape for aval in indices])
     try:
         fits = broadcast_shapes(part, value.shape) == part
@@ -71,7 +71,7 @@ def _put_rule(input: Aval, value: Aval, *indices: Aval, key: Key) -> Aval:
     category="gradient",
     inputs=("input", "value", "indices"),
 )
-def index_put(
+def put_part(
     input: TensorLike, value: TensorLike, indices: Sequence[TensorLike], key: Key
 ) -> Call:
     """Return a copy with the part that ``key`` names set to ``value``.
@@ -109,7 +109,7 @@ def _last_kernel(dout: np.ndarray, *indices: np.ndarray, key: Key) -> np.ndarray
 def _last_grad(ctx: GradContext) -> Grads:
     dout, *indices = ctx.inputs
     zeros = creation.zeros_like(dout)
-    grad = index_put(zeros, ctx.dout, indices, ctx.attrs["key"])
+    grad = put_part(zeros, ctx.dout, indices, ctx.attrs["key"])
     return grad, *([None] * len(indices))
 
 
@@ -126,16 +126,16 @@ def _last_rule(dout: Aval, *indices: Aval, key: Key) -> Aval:
     inputs=("dout", "indices"),
 )
 def last_put(dout: TensorLike, indices: Sequence[TensorLike], key: Key) -> Call:
-    """Read the part that ``key`` names, with zeros where ``index_put`` would be overwritten.
+    """Read the part that ``key`` names, with zeros where ``put_part`` would be overwritten.
 
     Parameters
     ----------
     dout : Tensor
-        The gradient of what ``index_put`` gave.
+        The gradient of what ``put_part`` gave.
     indices : sequence of Tensor
         The integer tensors of the key.
     key : tuple
-        As given to ``index_put``.
+        As given to ``put_part``.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def last_put(dout: TensorLike, indices: Sequence[TensorLike], key: Key) -> Call:
     return (as_tensor(dout), *indices), {"key": key}
 
 
-PUT = OPS["index_put"]
+PUT = OPS["put_part"]
 
 
 # ---- the brackets ----------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     written, tensors = encode(items_of(key, tuple(self.shape)))
     item = _without_leading_ones(item, self, written, tensors)
     if traces:
-        _write_traced(self, index_put(self, item, tensors, written))
+        _write_traced(self, put_part(self, item, tensors, written))
         return
     PUT.infer(self.aval, item.aval, *[tensor.aval for tensor in tensors], key=written)
     before = self.data.copy()

@@ -26,8 +26,8 @@ SAMPLES = [
         "put_back", lambda d: brackets.put_back(d, (N, 4), RANGES), (normal(N, 2),), symbolic=False
     ),
     Sample(
-        "index_put",
-        lambda x, v, i: writing.index_put(x, v, (i,), (("tensor", 0), (None, None, 1))),
+        "put_part",
+        lambda x, v, i: writing.put_part(x, v, (i,), (("tensor", 0), (None, None, 1))),
         (X, normal(3, 4), TWICE),
         _put,
     ),

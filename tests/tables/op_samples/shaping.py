@@ -55,7 +55,7 @@ def _joined() -> list[Sample]:
         Sample("column_stack", lambda *t: ops.column_stack(t), (X, X[:, 0]),
                lambda *t: np.column_stack(t)),
         Sample("block_diag", ops.block_diag, (a, b, normal(2, 1)),
-               lambda *t: linalg.block_diag(*t)),
+               linalg.block_diag),
         Sample("broadcast_tensors", ops.broadcast_tensors, (X, b),
                lambda *t: tuple(np.broadcast_arrays(*t))),
         Sample("meshgrid", ops.meshgrid, (normal(N), b, normal(2)),
