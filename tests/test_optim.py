@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,30 @@ def torch_taken(name: str, **settings: object) -> np.ndarray:
             "Adam",
             {"lr": 0.01, "betas": (0.8, 0.95), "eps": 1e-7, "weight_decay": 0.03},
         ),
+        (lambda p: nn.Adam(p, 0.01, use_amsgrad=True), "Adam", {"lr": 0.01, "amsgrad": True}),
+        (nn.LazyAdam, "Adam", {"lr": 1e-3}),
+        (nn.AdamW, "AdamW", {"lr": 1e-3}),
+        (
+            lambda p: nn.AdamW(p, 0.02, weight_decay=0.1, amsgrad=True),
+            "AdamW",
+            {"lr": 0.02, "weight_decay": 0.1, "amsgrad": True},
+        ),
+        (lambda p: nn.AdaMax(p, 0.01), "Adamax", {"lr": 0.01}),
+        (
+            lambda p: nn.Adagrad(p, 0.1, 0.05),
+            "Adagrad",
+            {"lr": 0.05, "initial_accumulator_value": 0.1},
+        ),
+        (lambda p: nn.Adadelta(p, weight_decay=0.1), "Adadelta", {"weight_decay": 0.1}),
+        (lambda p: nn.RMSProp(p, 0.01), "RMSprop", {"lr": 0.01, "alpha": 0.9}),
+        (
+            lambda p: nn.RMSProp(p, 0.01, 0.95, momentum=0.8, centered=True),
+            "RMSprop",
+            {"lr": 0.01, "alpha": 0.95, "momentum": 0.8, "centered": True, "eps": 1e-10},
+        ),
+        (nn.Rprop, "Rprop", {"lr": 0.1}),
+        (lambda p: nn.ASGD(p, 0.1, lambd=0.05), "ASGD", {"lr": 0.1, "lambd": 0.05}),
+        (lambda p: nn.AdaFactor(p, beta1=0.0), "Adafactor", {"lr": 0.01}),
     ],
 )
 def test_steps_are_torchs(
@@ -167,3 +192,251 @@ def test_a_compiled_step_is_the_eager_one() -> None:
 def test_mistakes_are_named(make: Callable[[], object], error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+def numpy_taken(step: Callable[..., np.ndarray]) -> np.ndarray:
+    """Take the steps in float64: ``step(weights, gradient, number from 1, state)``."""
+    w, state = START.astype(np.float64), {}
+    for number, grad in enumerate(GRADS, 1):
+        w = step(w, grad.astype(np.float64), number, state)
+    return w
+
+
+def lamb_step(w: np.ndarray, g: np.ndarray, t: int, s: dict[str, Any]) -> np.ndarray:
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["v"] = 0.999 * s.get("v", 0) + 0.001 * g * g
+    m, v = s["m"] / (1 - 0.9**t), s["v"] / (1 - 0.999**t)
+    step = m / (np.sqrt(v) + 1e-6) + 0.1 * w
+    return w - 0.01 * min(np.linalg.norm(w) / np.linalg.norm(step), 10) * step
+
+
+def lars_step(w: np.ndarray, g: np.ndarray, t: int, s: dict[str, Any]) -> np.ndarray:
+    length = np.linalg.norm(w)
+    trust = 0.001 * length / (np.linalg.norm(g) + 0.2 * length + 1e-5)
+    s["a"] = 0.9 * s.get("a", 0) + (g + 0.2 * w) * trust
+    return w - 0.5 * s["a"]
+
+
+def ftrl_step(w: np.ndarray, g: np.ndarray, t: int, s: dict[str, Any]) -> np.ndarray:
+    old = s.get("n", np.full(w.shape, 0.1))
+    s["n"] = old + g * g
+    s["z"] = s.get("z", 0) + g - (np.sqrt(s["n"]) - np.sqrt(old)) / 0.1 * w
+    pulled = (np.sign(s["z"]) * 0.3 - s["z"]) / (np.sqrt(s["n"]) / 0.1 + 2 * 0.05)
+    return np.where(np.abs(s["z"]) > 0.3, pulled, 0)
+
+
+def proximal_step(w: np.ndarray, g: np.ndarray, t: int, s: dict[str, Any]) -> np.ndarray:
+    s["n"] = s.get("n", 0.1) + g * g
+    rate = 0.1 / np.sqrt(s["n"])
+    moved = w - rate * g
+    return np.sign(moved) * np.maximum(np.abs(moved) - rate * 0.3, 0) / (1 + rate * 0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "step"),
+    [
+        (lambda p: nn.Lamb(p, 0.01, weight_decay=0.1), lamb_step),
+        (lambda p: nn.LARS(nn.Momentum(p, 0.5, 0.9, weight_decay=0.2)), lars_step),
+        (lambda p: nn.FTRL(p, learning_rate=0.1, l1=0.3, l2=0.05), ftrl_step),
+        (lambda p: nn.ProximalAdagrad(p, learning_rate=0.1, l1=0.3, l2=0.05), proximal_step),
+    ],
+)
+def test_steps_are_the_papers(make: Any, step: Callable[..., np.ndarray]) -> None:
+    np.testing.assert_allclose(taken(make), numpy_taken(step), rtol=2e-4, atol=2e-6)
+
+
+def test_lars_leaves_what_its_filter_leaves_and_counts_steps() -> None:
+    param = weight("layer.bias")
+    inner = nn.SGD([param], 0.1)
+    lars = nn.LARS(inner)
+    for _ in range(3):
+        lars((cw.Tensor(np.ones((3, 4), np.float32)),))
+    np.testing.assert_allclose(param.data, START - 0.3, rtol=1e-5, atol=1e-6)
+    assert int(lars.global_step) == int(inner.global_step) == 3
+    inner.learning_rate = 1.0
+    lars((cw.Tensor(np.ones((3, 4), np.float32)),))
+    np.testing.assert_allclose(param.data, START - 1.3, rtol=1e-5, atol=1e-6)
+
+
+def test_groups_are_torchs() -> None:
+    torch = pytest.importorskip("torch")
+    ours = [weight("gamma"), weight("bias"), weight("w")]
+    theirs = [torch.nn.Parameter(torch.from_numpy(START.copy())) for _ in ours]
+    optimizer = nn.Adam(
+        [
+            {"params": [ours[0]], "lr": 0.1, "weight_decay": 0.3},
+            {"params": ours[1:], "weight_decay": 0.0},
+            {"order_params": [ours[2], ours[0], ours[1]]},
+        ],
+        0.01,
+        weight_decay=0.5,
+    )
+    peer = torch.optim.Adam(
+        [
+            {"params": [theirs[0]], "lr": 0.1, "weight_decay": 0.3},
+            {"params": theirs[1:], "lr": 0.01},
+        ]
+    )
+    for step in range(5):
+        grads = [np.roll(GRADS[step], k) for k in range(3)]
+        optimizer([cw.Tensor(grads[k]) for k in (2, 0, 1)])
+        for param, grad in zip(theirs, grads, strict=True):
+            param.grad = torch.from_numpy(grad)
+        peer.step()
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine.data, other.detach().numpy(), rtol=2e-4, atol=2e-6)
+    assert [float(rate) for rate in optimizer.get_lr()] == pytest.approx([0.1, 0.01])
+    assert optimizer.get_lr_parameter(ours[0]) is optimizer.learning_rate_0
+
+
+def test_centralised_gradients_have_no_mean() -> None:
+    param = weight()
+    optimizer = nn.SGD([{"params": [param], "grad_centralization": True}], 1.0)
+    optimizer((cw.Tensor(GRADS[0]),))
+    expected = START - (GRADS[0] - GRADS[0].mean(1, keepdims=True))
+    np.testing.assert_allclose(param.data, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_weight_decay_may_follow_a_schedule() -> None:
+    zero = (cw.Tensor(np.zeros((3, 4), np.float32)),)
+    param = weight()
+    optimizer = nn.SGD([param], 1.0, weight_decay=nn.ExponentialDecayLR(0.5, 0.5, 1))
+    for _ in range(3):
+        optimizer(zero)
+    np.testing.assert_allclose(param.data, START * 0.5 * 0.75 * 0.875, rtol=1e-5)
+
+
+# the update of all parameters as one plan
+
+
+def two_layers() -> tuple[list[cw.Parameter], tuple[cw.Tensor, ...]]:
+    params = [weight("a"), weight("b", START[0])]
+    return params, (cw.Tensor(GRADS[0]), cw.Tensor(GRADS[1][0]))
+
+
+def test_the_update_of_all_parameters_is_one_run_of_machine_code() -> None:
+    params, grads = two_layers()
+    optimizer = nn.Adam(params, 0.01)
+    buffers = [param.data for param in optimizer.get_parameters()]
+    versions = [param.version for param in params]
+    for _ in range(3):
+        optimizer(grads)
+    (report,) = optimizer._updates.reports
+    assert report.native_runs == 1
+    assert not report.host_steps
+    assert all(p.data is b for p, b in zip(optimizer.get_parameters(), buffers, strict=True))
+    assert [param.version for param in params] == [version + 3 for version in versions]
+
+
+@pytest.mark.parametrize("change", ["attribute", "rate", "number", "momentum of a group"])
+def test_settings_changed_between_steps_count(change: str) -> None:
+    results = []
+    for eager in (True, False):
+        params, grads = two_layers()
+        optimizer = nn.Momentum(params, 0.01, 0.9)
+        for step in range(5):
+            if step == 3:
+                match change:
+                    case "attribute":
+                        optimizer.momentum = 0.1
+                    case "rate":
+                        optimizer.learning_rate.set_data(np.float32(0.5))
+                    case "number":
+                        optimizer.learning_rate = 0.5
+                    case _:
+                        optimizer.use_nesterov = True
+            if eager:
+                optimizer._updates.clear()
+            optimizer(grads)
+        results.append([param.data.copy() for param in params])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
+
+
+def test_a_parameter_may_be_its_own_gradient() -> None:
+    params, _ = two_layers()
+    optimizer = nn.SGD(params, 0.5, momentum=0.5)
+    expected, accum = START.astype(np.float64), np.zeros_like(START)
+    for _ in range(4):
+        optimizer(params)
+        accum = accum * 0.5 + expected
+        expected = expected - 0.5 * accum
+    np.testing.assert_allclose(params[0].data, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_new_memory_of_a_parameter_is_written_to() -> None:
+    params, grads = two_layers()
+    optimizer = nn.SGD(params, 1.0)
+    for _ in range(3):
+        optimizer(grads)
+    params[0].set_dtype(cw.float16)
+    before = params[0].data.copy()
+    optimizer(grads)
+    np.testing.assert_allclose(params[0].data, before - GRADS[0], rtol=1e-2, atol=1e-2)
+
+
+def test_a_copied_optimizer_is_on_its_own() -> None:
+    params, grads = two_layers()
+    optimizer = nn.Momentum(params, 0.1, 0.9)
+    for _ in range(3):
+        optimizer(grads)
+    twin = copy.deepcopy(optimizer)
+    held = [param.data.copy() for param in params]
+    for _ in range(3):
+        twin(grads)
+    assert all((param.data == array).all() for param, array in zip(params, held, strict=True))
+    optimizer(grads)
+    assert not (params[0].data == held[0]).all()
+
+
+def test_an_optimizer_of_ones_own_runs_as_it_is_written() -> None:
+    class Halving(nn.Optimizer):
+        rate = 0.5
+
+        def construct(self, gradients: Any) -> bool:
+            for param, grad in zip(self.parameters, self.decay_weight(gradients), strict=True):
+                param.set_data(param - grad * self.rate)
+            return True
+
+    param = weight()
+    optimizer = Halving(0.1, [param], weight_decay=1.0)
+    for _ in range(3):
+        optimizer((cw.Tensor(np.zeros((3, 4), np.float32)),))
+    Halving.rate = 1.0
+    optimizer((param * 0.0,))
+    np.testing.assert_array_equal(param.data, np.zeros((3, 4)))
+
+
+@pytest.mark.parametrize("schedule", ["set", "list", "cell", "function"])
+def test_complaint_03_a_changing_rate_does_not_recompile(schedule: str) -> None:
+    rates = {
+        "set": 0.1, "list": [0.1 / (k + 1) for k in range(8)],
+        "cell": nn.InverseDecayLR(0.1, 1.0, 1),
+        "function": lambda step: 0.1 / (step + 1.0),
+    }  # fmt: skip
+    param = weight()
+    optimizer = nn.SGD([param], rates[schedule])
+    loss = cw.value_and_grad(lambda x: (param * x).sum(), None, optimizer.parameters)
+
+    @cw.jit(fullgraph=True)
+    def step(x: cw.Tensor) -> cw.Tensor:
+        value, grads = loss(x)
+        optimizer(grads)
+        return value
+
+    x = cw.Tensor(np.ones((3, 4), np.float32))
+    for k in range(8):
+        if schedule == "set":
+            optimizer.learning_rate.set_data(np.float32(0.1 / (k + 1)))
+        step(x)
+    assert sum(len(situation.paths) for situation in step.situations.values()) == 1
+    total = sum(0.1 / (k + 1) for k in range(8))
+    np.testing.assert_allclose(param.data, START - total, rtol=1e-5, atol=1e-6)
+    eager = weight()
+    optimizer = nn.SGD([eager], rates[schedule])
+    for k in range(8):
+        if schedule == "set":
+            optimizer.learning_rate = 0.1 / (k + 1)
+        optimizer((x,))
+    assert len(optimizer._updates.reports) == 1
+    np.testing.assert_allclose(eager.data, param.data, rtol=1e-6, atol=1e-7)

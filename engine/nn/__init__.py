@@ -65,6 +65,16 @@ from .schedule import (
     WarmUpLR,
 )
 from .shaping import AvgPool2d, Flatten, Identity, MaxPool2d
+from .wrap import (
+    DistributedGradReducer,
+    DynamicLossScaleUpdateCell,
+    FixedLossScaleUpdateCell,
+    ForwardValueAndGrad,
+    TrainOneStepCell,
+    TrainOneStepWithLossScaleCell,
+    WithEvalCell,
+    WithLossCell,
+)
 
 __all__ = [
     "ASGD",
@@ -91,10 +101,14 @@ __all__ = [
     "CosineDecayLR",
     "CrossEntropyLoss",
     "Dense",
+    "DistributedGradReducer",
     "Dropout",
+    "DynamicLossScaleUpdateCell",
     "Embedding",
     "ExponentialDecayLR",
+    "FixedLossScaleUpdateCell",
     "Flatten",
+    "ForwardValueAndGrad",
     "Identity",
     "InverseDecayLR",
     "L1Loss",
@@ -123,7 +137,11 @@ __all__ = [
     "SoftmaxCrossEntropyWithLogits",
     "Softplus",
     "Tanh",
+    "TrainOneStepCell",
+    "TrainOneStepWithLossScaleCell",
     "WarmUpLR",
+    "WithEvalCell",
+    "WithLossCell",
     "cosine_decay_lr",
     "exponential_decay_lr",
     "get_activation",

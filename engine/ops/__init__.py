@@ -10,6 +10,8 @@ from . import brackets as _brackets  # noqa: F401
 from . import methods as _methods  # noqa: F401
 from . import writing as _writing  # noqa: F401
 from .activation import elu, gelu, hardtanh, leaky_relu, relu, silu, softplus
+from .adaptive_max import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
+from .adaptive_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .angles import (
     acos,
     arccos,
@@ -40,6 +42,7 @@ from .array import (
     transpose,
     unsqueeze,
 )
+from .attention import scaled_dot_product_attention
 from .avg_pool import avg_pool1d, avg_pool2d, avg_pool3d
 from .axes import (
     flip,
@@ -54,6 +57,7 @@ from .axes import (
     rot90,
     unflatten,
 )
+from .batch_norm import batch_norm
 from .bessel import (
     bessel_i0,
     bessel_i0e,
@@ -72,6 +76,7 @@ from .bessel import (
     i1,
     i1e,
 )
+from .bilinear import bidense
 from .bitwise import (
     bitwise_and,
     bitwise_left_shift,
@@ -123,6 +128,7 @@ from .exponentials import (
     xdivy,
     xlogy,
 )
+from .group_norm import group_norm, instance_norm, lrn, rms_norm
 from .hyperbolic import (
     acosh,
     arccosh,
@@ -182,7 +188,7 @@ from .mixtures import (
     lerp,
     squared_difference,
 )
-from .norm import batch_norm, layer_norm
+from .norm import layer_norm
 from .picking import (
     embedding,
     gather_d,
@@ -294,7 +300,8 @@ from .stacking import (
 )
 from .statistics import argmax, argmin, max, min, std, var
 from .trigonometry import cos, sin, tanh
-from .update import adam_update, momentum_update, sgd_update
+from .unpool import max_unpool1d, max_unpool2d, max_unpool3d
+from .update import adam_update, all_finite, momentum_update, sgd_update
 
 __all__ = [
     "OPS",
@@ -306,11 +313,18 @@ __all__ = [
     "acos",
     "acosh",
     "adam_update",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "add",
     "addcdiv",
     "addcmul",
     "addn",
     "all",
+    "all_finite",
     "allclose",
     "amax",
     "amin",
@@ -352,6 +366,7 @@ __all__ = [
     "bessel_y0",
     "bessel_y1",
     "bias_add",
+    "bidense",
     "binary_cross_entropy_with_logits",
     "bitwise_and",
     "bitwise_left_shift",
@@ -425,6 +440,7 @@ __all__ = [
     "gelu",
     "greater",
     "greater_equal",
+    "group_norm",
     "hardtanh",
     "heaviside",
     "hsplit",
@@ -444,6 +460,7 @@ __all__ = [
     "inplace_add",
     "inplace_sub",
     "inplace_update",
+    "instance_norm",
     "invert",
     "isclose",
     "isfinite",
@@ -473,11 +490,15 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logit",
+    "lrn",
     "matmul",
     "max",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "maximum",
     "mean",
     "meshgrid",
@@ -517,11 +538,13 @@ __all__ = [
     "reshape",
     "reverse",
     "rint",
+    "rms_norm",
     "roll",
     "rot90",
     "round",
     "row_stack",
     "rsqrt",
+    "scaled_dot_product_attention",
     "scatter",
     "scatter_add",
     "scatter_div",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from ..dtype import bool_
 from ..shape import Aval
 from ..tensor import Tensor
-from . import arithmetic, math
+from . import arithmetic, logic, math, reduce
 from .cast import as_tensor, cast_to
 from .registry import Call, Composite, op
 from .rules import broadcast, require_same_dtype
@@ -263,3 +265,40 @@ def adam_update(
         "beta1": float(beta1), "beta2": float(beta2), "eps": float(eps),
         "weight_decay": float(weight_decay), "use_nesterov": bool(use_nesterov),
     }  # fmt: skip
+
+
+def _expand_all_finite(*tensors: Tensor) -> Tensor:
+    checks = [reduce.all(logic.isfinite(tensor)) for tensor in tensors]
+    return functools.reduce(logic.logical_and, checks)
+
+
+@op(
+    infer=lambda *tensors: Aval((), bool_),
+    kernel=lambda *tensors: np.bool_(all(bool(np.isfinite(t).all()) for t in tensors)),
+    lowering=Composite(_expand_all_finite),
+    category="optimizer",
+    inputs=("tensors",),
+    variadic=True,
+)
+def all_finite(tensors: Any) -> Call:
+    """Return whether no tensor of a list has an infinity or NaN, a bool scalar.
+
+    Parameters
+    ----------
+    tensors : Tensor, or sequence of Tensor
+        Of any shapes and float dtypes.
+
+    Returns
+    -------
+    Tensor
+        Whether all elements are finite.
+
+    Raises
+    ------
+    ValueError
+        If there are no tensors.
+    """
+    items = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    if not items:
+        raise ValueError("all_finite needs at least one tensor.")
+    return items, {}
