@@ -7,7 +7,8 @@ from typing import Any
 # The modules' gradient rules use each other; arithmetic opens the ring. The others act on Tensor.
 from . import arithmetic as _arithmetic  # noqa: F401  # isort: skip
 from . import brackets as _brackets  # noqa: F401
-from . import methods as _methods  # noqa: F401
+from . import methods as _methods
+from . import operators as _operators  # noqa: F401
 from . import writing as _writing  # noqa: F401
 from .activation import elu, gelu, hardtanh, leaky_relu, relu, silu, softplus
 from .adaptive_max import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
@@ -91,8 +92,29 @@ from .cast import cast
 from .conv import conv2d
 from .conv_axes import conv1d, conv3d
 from .conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .covariance import (
+    corrcoef,
+    cov,
+)
 from .creation import arange, full, ones, ones_like, zeros, zeros_like
 from .cross_entropy import cross_entropy, nll_loss
+from .cumulative import (
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    diff,
+    logcumsumexp,
+    trapz,
+)
+from .distance import (
+    cdist,
+    cosine_similarity,
+    l2_normalize,
+    normalize,
+    pairwise_distance,
+    pdist,
+)
 from .division import (
     divide,
     floor_mod,
@@ -129,6 +151,13 @@ from .exponentials import (
     xlogy,
 )
 from .group_norm import group_norm, instance_norm, lrn, rms_norm
+from .gru import gru_layer, gru_step
+from .histograms import (
+    bincount,
+    bucketize,
+    histc,
+    searchsorted,
+)
 from .hyperbolic import (
     acosh,
     arccosh,
@@ -140,7 +169,7 @@ from .hyperbolic import (
     sinh,
 )
 from .index import gather, one_hot
-from .joining import cat, concat, pad, stack, tile
+from .joining import cat, concat, stack, tile
 from .limits import (
     clip_by_global_norm,
     clip_by_norm,
@@ -165,6 +194,7 @@ from .logic import (
     where,
 )
 from .loss import binary_cross_entropy_with_logits, l1_loss, mse_loss
+from .lstm import lstm_layer, lstm_step
 from .math import (
     abs,
     erf,
@@ -189,6 +219,19 @@ from .mixtures import (
     squared_difference,
 )
 from .norm import layer_norm
+from .norms import (
+    count_nonzero,
+    logsumexp,
+    nanmean,
+    nansum,
+    vector_norm,
+)
+from .order import (
+    median,
+    nanmedian,
+    nanquantile,
+    quantile,
+)
 from .picking import (
     embedding,
     gather_d,
@@ -214,6 +257,7 @@ from .primitives import Primitive, Print, make_primitives
 from .random import dropout, rand, randn, standard_normal, uniform
 from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
+from .rnn import rnn_layer
 from .rounding import (
     ceil,
     clamp,
@@ -283,6 +327,11 @@ from .splitting import (
     unstack,
     vsplit,
 )
+from .spread import (
+    aminmax,
+    std_mean,
+    var_mean,
+)
 from .stacking import (
     atleast_1d,
     atleast_2d,
@@ -328,6 +377,7 @@ __all__ = [
     "allclose",
     "amax",
     "amin",
+    "aminmax",
     "any",
     "apply",
     "approximate_equal",
@@ -368,6 +418,7 @@ __all__ = [
     "bias_add",
     "bidense",
     "binary_cross_entropy_with_logits",
+    "bincount",
     "bitwise_and",
     "bitwise_left_shift",
     "bitwise_not",
@@ -378,10 +429,12 @@ __all__ = [
     "bmm",
     "broadcast_tensors",
     "broadcast_to",
+    "bucketize",
     "cartesian_prod",
     "cast",
     "cat",
     "cbrt",
+    "cdist",
     "ceil",
     "chunk",
     "clamp",
@@ -398,11 +451,20 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "copysign",
+    "corrcoef",
     "cos",
     "cosh",
+    "cosine_similarity",
+    "count_nonzero",
+    "cov",
     "cross_entropy",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "deg2rad",
     "dense",
+    "diff",
     "digamma",
     "div",
     "divide",
@@ -441,8 +503,11 @@ __all__ = [
     "greater",
     "greater_equal",
     "group_norm",
+    "gru_layer",
+    "gru_step",
     "hardtanh",
     "heaviside",
+    "histc",
     "hsplit",
     "hstack",
     "hypot",
@@ -470,6 +535,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "l1_loss",
+    "l2_normalize",
     "layer_norm",
     "lcm",
     "ldexp",
@@ -485,12 +551,16 @@ __all__ = [
     "log_softmax",
     "logaddexp",
     "logaddexp2",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
     "logit",
+    "logsumexp",
     "lrn",
+    "lstm_layer",
+    "lstm_step",
     "matmul",
     "max",
     "max_pool1d",
@@ -501,6 +571,7 @@ __all__ = [
     "max_unpool3d",
     "maximum",
     "mean",
+    "median",
     "meshgrid",
     "min",
     "minimum",
@@ -512,20 +583,28 @@ __all__ = [
     "mul",
     "mvlgamma",
     "nan_to_num",
+    "nanmean",
+    "nanmedian",
+    "nanquantile",
+    "nansum",
     "narrow",
     "neg",
     "nextafter",
     "nll_loss",
+    "normalize",
     "not_equal",
     "one_hot",
     "ones",
     "ones_like",
     "pad",
+    "pairwise_distance",
+    "pdist",
     "permute",
     "polygamma",
     "positive",
     "pow",
     "prod",
+    "quantile",
     "rad2deg",
     "rand",
     "randn",
@@ -539,6 +618,7 @@ __all__ = [
     "reverse",
     "rint",
     "rms_norm",
+    "rnn_layer",
     "roll",
     "rot90",
     "round",
@@ -561,6 +641,7 @@ __all__ = [
     "scatter_nd_update",
     "scatter_sub",
     "scatter_update",
+    "searchsorted",
     "select",
     "select_ext",
     "sgd_update",
@@ -581,6 +662,7 @@ __all__ = [
     "stack",
     "standard_normal",
     "std",
+    "std_mean",
     "stop_gradient",
     "strided_slice",
     "sub",
@@ -602,6 +684,7 @@ __all__ = [
     "tensor_split",
     "tile",
     "transpose",
+    "trapz",
     "trunc",
     "truncate_div",
     "truncate_mod",
@@ -616,6 +699,8 @@ __all__ = [
     "unsqueeze",
     "unstack",
     "var",
+    "var_mean",
+    "vector_norm",
     "vsplit",
     "vstack",
     "where",
@@ -627,6 +712,7 @@ __all__ = [
 ]
 
 _PRIMITIVES = make_primitives()
+_methods.attach_functions(globals())
 
 
 def __getattr__(name: str) -> Any:
