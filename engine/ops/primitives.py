@@ -42,7 +42,10 @@ class Primitive:
                 f" ({', '.join(self.op.attrs)}), {len(args) + len(attrs)} were given."
             )
         given = dict(zip(names, args, strict=False))
-        given.update({_ALIASES.get(name, name): value for name, value in attrs.items()})
+        own = self.op.attrs
+        given.update(
+            {name if name in own else _ALIASES.get(name, name): v for name, v in attrs.items()}
+        )
         for name in given:
             if name not in self.op.attrs:
                 raise TypeError(

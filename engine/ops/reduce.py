@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -299,13 +299,76 @@ def prod(input: TensorLike, axis: Axis = None, keepdims: bool = False) -> Call:
     return prepare("prod", as_tensor(input), axis, keepdims)
 
 
-def any(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
-    """Tell whether any element along axes is true (not zero)."""
-    counts = sum(cast_to(logic.as_bool(input), int32), axis, keep_dims)
-    return logic.not_equal(counts, 0)
+def _truth_rule(name: str) -> Callable[..., Aval]:
+    def infer(input: Aval, axis: Any, keep_dims: bool) -> Aval:
+        return Aval(reduced_rule(name)(input, axis, keep_dims).shape, bool_)
+
+    return infer
 
 
-def all(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
-    """Tell whether all elements along axes are true (not zero)."""
+def _expand_any(input: Tensor, axis: Any, keep_dims: bool) -> Tensor:
+    return logic.not_equal(sum(cast_to(input, int32), axis, keep_dims), 0)
+
+
+def _expand_all(input: Tensor, axis: Any, keep_dims: bool) -> Tensor:
     missing = sum(cast_to(logic.logical_not(input), int32), axis, keep_dims)
     return logic.equal(missing, 0)
+
+
+def _prepare_truth(name: str, input: TensorLike, axis: Axis, keep_dims: bool) -> Call:
+    inputs, attrs = prepare(name, logic.as_bool(as_tensor(input)), axis, keep_dims)
+    return inputs, {"axis": attrs["axis"], "keep_dims": attrs["keepdims"]}
+
+
+@op(
+    infer=_truth_rule("any"),
+    kernel=lambda input, axis, keep_dims: np.any(input, axis, keepdims=keep_dims),
+    lowering=Composite(_expand_any),
+    category="reduce",
+    primitive="ReduceAny",
+)
+def any(input: TensorLike, axis: Axis = None, keep_dims: bool = False) -> Call:
+    """Tell whether any element along axes is true (not zero).
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; converted to Bool.
+    axis : int or tuple of int, optional
+        Axes to reduce; None means all.
+    keep_dims : bool
+        Whether the axes stay, with size 1.
+
+    Returns
+    -------
+    Tensor
+        Bool.
+    """
+    return _prepare_truth("any", input, axis, keep_dims)
+
+
+@op(
+    infer=_truth_rule("all"),
+    kernel=lambda input, axis, keep_dims: np.all(input, axis, keepdims=keep_dims),
+    lowering=Composite(_expand_all),
+    category="reduce",
+    primitive="ReduceAll",
+)
+def all(input: TensorLike, axis: Axis = None, keep_dims: bool = False) -> Call:
+    """Tell whether all elements along axes are true (not zero).
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; converted to Bool.
+    axis : int or tuple of int, optional
+        Axes to reduce; None means all.
+    keep_dims : bool
+        Whether the axes stay, with size 1.
+
+    Returns
+    -------
+    Tensor
+        Bool.
+    """
+    return _prepare_truth("all", input, axis, keep_dims)

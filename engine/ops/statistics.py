@@ -11,23 +11,23 @@ from ..shape import Aval, SymDim
 from ..tensor import Tensor
 from . import arithmetic, creation, math, reduce
 from .cast import TensorLike, as_float, as_tensor
+from .families import composite
 from .reduce import Axis, Grads, count_of, extremum_rule, prepare, reduced_rule, restored
-from .registry import Call, Composite, GradContext, Host, op
+from .registry import Call, Composite, GradContext, Host, Op, apply, checked, op
 from .rules import normalize_axes, normalize_axis, reduced_shape, require_float
 
 
-def max(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return the maximum and its position: one pair over all elements, or along ``axis``."""
-    return _with_position(reduce.amax, argmax, input, axis, keepdims)
+def _by_torch_names(entry: Op, prepare: Any) -> Any:
+    """Make the public function, which takes ``dim`` and ``keepdim`` as well."""
 
+    def call(
+        input: Any, axis: Any = None, keepdims: bool = False, *,
+        dim: Any = None, keepdim: bool = False,
+    ) -> Any:  # fmt: skip
+        inputs, attrs = prepare(input, dim if axis is None else axis, keepdims or keepdim)
+        return apply(entry, inputs, attrs)
 
-def min(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return the minimum and its position: one pair over all elements, or along ``axis``."""
-    return _with_position(reduce.amin, argmin, input, axis, keepdims)
-
-
-def _with_position(value: Any, position: Any, input: Tensor, axis: Any, keepdims: bool) -> Any:
-    return value(input, axis, keepdims), position(input, axis, keepdims)
+    return call
 
 
 def _position_rule(name: str) -> Any:
@@ -53,6 +53,7 @@ def _position_kernel(find: Any) -> Any:
     category="reduce",
     primitive="Argmax",
     method=True,
+    fast=_by_torch_names,
 )
 def argmax(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
     """Return where the largest element stands; of equal ones the first.
@@ -86,6 +87,7 @@ def argmax(input: TensorLike, axis: int | None = None, keepdims: bool = False) -
     category="reduce",
     primitive="Argmin",
     method=True,
+    fast=_by_torch_names,
 )
 def argmin(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
     """Return where the smallest element stands; of equal ones the first.
@@ -116,6 +118,70 @@ def _positions(name: str, input: TensorLike, axis: int | None, keepdims: bool) -
     tensor = as_tensor(input)
     at = None if axis is None else normalize_axis(name, axis, len(tensor.shape))
     return (tensor,), {"axis": at, "keepdims": bool(keepdims)}
+
+
+def _expand_extremum(value: Any, position: Any) -> Any:
+    def expand(input: Tensor, axis: int | None, keepdims: bool) -> tuple[Tensor, Tensor]:
+        return value(input, axis, keepdims), position(input, axis, keepdims)
+
+    return expand
+
+
+def _prepare_extremum(name: str, input: TensorLike, axis: int | None, keepdims: bool) -> Call:
+    inputs, attrs = _positions(name, input, axis, keepdims)
+    return checked(_position_rule(name), inputs, attrs)
+
+
+@composite(_expand_extremum(reduce.amax, argmax), category="reduce", inputs=("input",))
+def max(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
+    """Return the largest element and where it stands; of equal ones the first.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; NaN counts as largest.
+    axis : int, optional
+        The axis to search; None searches all elements in order.
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    tuple of Tensor
+        The maxima, and their Int32 positions.
+
+    Raises
+    ------
+    ValueError
+        If the axis is empty.
+    """
+    return _prepare_extremum("max", input, axis, keepdims)
+
+
+@composite(_expand_extremum(reduce.amin, argmin), category="reduce", inputs=("input",))
+def min(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
+    """Return the smallest element and where it stands; of equal ones the first.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; NaN counts as smallest.
+    axis : int, optional
+        The axis to search; None searches all elements in order.
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    tuple of Tensor
+        The minima, and their Int32 positions.
+
+    Raises
+    ------
+    ValueError
+        If the axis is empty.
+    """
+    return _prepare_extremum("min", input, axis, keepdims)
 
 
 def _var_rule(name: str) -> Any:
