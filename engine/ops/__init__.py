@@ -96,7 +96,19 @@ from .covariance import (
     corrcoef,
     cov,
 )
-from .creation import arange, full, ones, ones_like, zeros, zeros_like
+from .creation import (
+    arange,
+    empty,
+    empty_like,
+    fill,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    range,
+    zeros,
+    zeros_like,
+)
 from .cross_entropy import cross_entropy, nll_loss
 from .cumulative import (
     cummax,
@@ -150,6 +162,16 @@ from .exponentials import (
     xdivy,
     xlogy,
 )
+from .fractional_pool import fractional_max_pool2d, fractional_max_pool3d
+from .grids import (
+    diag_embed,
+    eye,
+    fill_diagonal,
+    linspace,
+    logspace,
+    tril_indices,
+    triu_indices,
+)
 from .group_norm import group_norm, instance_norm, lrn, rms_norm
 from .gru import gru_layer, gru_step
 from .histograms import (
@@ -194,6 +216,7 @@ from .logic import (
     where,
 )
 from .loss import binary_cross_entropy_with_logits, l1_loss, mse_loss
+from .lp_pool import lp_pool1d, lp_pool2d
 from .lstm import lstm_layer, lstm_step
 from .math import (
     abs,
@@ -231,6 +254,9 @@ from .order import (
     nanmedian,
     nanquantile,
     quantile,
+)
+from .padding import (
+    pad,
 )
 from .picking import (
     embedding,
@@ -351,6 +377,13 @@ from .statistics import argmax, argmin, max, min, std, var
 from .trigonometry import cos, sin, tanh
 from .unpool import max_unpool1d, max_unpool2d, max_unpool3d
 from .update import adam_update, all_finite, momentum_update, sgd_update
+from .windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+)
 
 __all__ = [
     "OPS",
@@ -402,6 +435,7 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "bartlett_window",
     "batch_norm",
     "bessel_i0",
     "bessel_i0e",
@@ -425,6 +459,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman_window",
     "block_diag",
     "bmm",
     "broadcast_tensors",
@@ -464,6 +499,7 @@ __all__ = [
     "cumsum",
     "deg2rad",
     "dense",
+    "diag_embed",
     "diff",
     "digamma",
     "div",
@@ -473,6 +509,8 @@ __all__ = [
     "dstack",
     "elu",
     "embedding",
+    "empty",
+    "empty_like",
     "equal",
     "erf",
     "erfc",
@@ -482,6 +520,9 @@ __all__ = [
     "expand",
     "expand_dims",
     "expm1",
+    "eye",
+    "fill",
+    "fill_diagonal",
     "fix",
     "flatten",
     "flip",
@@ -493,7 +534,10 @@ __all__ = [
     "floor_mod",
     "fmod",
     "frac",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "full",
+    "full_like",
     "gather",
     "gather_d",
     "gather_elements",
@@ -505,6 +549,8 @@ __all__ = [
     "group_norm",
     "gru_layer",
     "gru_step",
+    "hamming_window",
+    "hann_window",
     "hardtanh",
     "heaviside",
     "histc",
@@ -534,6 +580,7 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "kaiser_window",
     "l1_loss",
     "l2_normalize",
     "layer_norm",
@@ -544,6 +591,7 @@ __all__ = [
     "less",
     "less_equal",
     "lgamma",
+    "linspace",
     "log",
     "log1p",
     "log2",
@@ -557,7 +605,10 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logit",
+    "logspace",
     "logsumexp",
+    "lp_pool1d",
+    "lp_pool2d",
     "lrn",
     "lstm_layer",
     "lstm_step",
@@ -608,6 +659,7 @@ __all__ = [
     "rad2deg",
     "rand",
     "randn",
+    "range",
     "ravel",
     "reciprocal",
     "relu",
@@ -685,6 +737,8 @@ __all__ = [
     "tile",
     "transpose",
     "trapz",
+    "tril_indices",
+    "triu_indices",
     "trunc",
     "truncate_div",
     "truncate_mod",

@@ -70,6 +70,44 @@ def ones_like(input: TensorLike, dtype: Any = None) -> Call:
     return (as_tensor(input),), {"dtype": None if dtype is None else dtype_of(dtype)}
 
 
+def _full_like_rule(input: Aval, fill_value: float, dtype: DType | None) -> Aval:
+    return _like_rule(input, dtype)
+
+
+@op(
+    infer=_full_like_rule,
+    kernel=lambda input, fill_value, dtype: np.full_like(
+        input, fill_value, dtype.numpy if dtype else input.dtype
+    ),
+    lowering=Pointwise(
+        lambda b, input, fill_value, dtype: b.const(
+            fill_value, dtype.numpy if dtype else input.dtype
+        )
+    ),
+    category="array",
+    inputs=("input",),
+)
+def full_like(input: TensorLike, fill_value: float, *, dtype: Any = None) -> Call:
+    """Return one number everywhere, in the shape of ``input``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Gives the shape.
+    fill_value : number
+        The number.
+    dtype : DType, optional
+        Element type; by default the input's.
+
+    Returns
+    -------
+    Tensor
+        The filled tensor.
+    """
+    kind = None if dtype is None else dtype_of(dtype)
+    return (as_tensor(input),), {"fill_value": fill_value, "dtype": kind}
+
+
 @op(
     infer=lambda size, fill_value, dtype: Aval(size, dtype),
     kernel=lambda size, fill_value, dtype: np.full(size, fill_value, dtype.numpy),
@@ -107,6 +145,22 @@ def zeros(size: Any, dtype: Any = float32) -> Tensor:
 def ones(size: Any, dtype: Any = float32) -> Tensor:
     """Return ones of a shape and dtype (``Float32`` by default)."""
     return full(size, 1, dtype or float32)
+
+
+def empty(*size: Any, dtype: Any = float32) -> Tensor:
+    """Return a tensor whose values mean nothing yet (zeros), in a shape of sizes or a tuple."""
+    shape = size[0] if len(size) == 1 and isinstance(size[0], tuple | list) else size
+    return full(shape, 0, dtype or float32)
+
+
+def empty_like(input: TensorLike, *, dtype: Any = None) -> Tensor:
+    """Return a tensor whose values mean nothing yet (zeros), in the shape of ``input``."""
+    return zeros_like(input, dtype)
+
+
+def fill(type: Any, shape: Any, value: float) -> Tensor:
+    """Return a tensor of an element type and shape filled with one number."""
+    return full(shape, value, type)
 
 
 def _arange_rule(start: float, end: float, step: float, dtype: DType) -> Aval:
@@ -148,3 +202,21 @@ def arange(start: float = 0, end: float | None = None, step: float = 1, dtype: A
     if dtype is None:
         dtype = float32 if any(isinstance(n, float) for n in (start, end, step)) else "int64"
     return (), {"start": start, "end": end, "step": step, "dtype": dtype_of(dtype)}
+
+
+def range(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000) -> Tensor:
+    """Return numbers from ``start`` up to, not including, ``end``; tensors without axes will do.
+
+    Raises
+    ------
+    ValueError
+        If they are more than ``maxlen``.
+    """
+    given = (start, end, step)
+    numbers = [item.item() if isinstance(item, Tensor) else item for item in given]
+    found = arange(*numbers)
+    if len(found) > maxlen:
+        raise ValueError(
+            f"range: {len(found)} numbers are more than maxlen {maxlen}; give a larger maxlen."
+        )
+    return found

@@ -1,9 +1,8 @@
-"""Joining, repeating and padding arrays."""
+"""Joining and repeating arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -186,75 +185,3 @@ def tile(input: TensorLike, dims: Sequence[int]) -> Call:
     """
     times = (dims,) if isinstance(dims, int) else tuple(int(n) for n in dims)
     return (as_tensor(input),), {"dims": times}
-
-
-def _pad_rule(input: Aval, padding: tuple[tuple[int, int], ...], value: float) -> Aval:
-    if len(padding) != input.ndim:
-        raise ShapeError(
-            f"pad: padding names {len(padding)} axes, input {shape_text(input.shape)} has"
-            f" {input.ndim}."
-        )
-    sizes = tuple(s + (a + b) for s, (a, b) in zip(input.shape, padding, strict=True))
-    return Aval(sizes, input.dtype)
-
-
-def _pad_grad(ctx: GradContext) -> Grads:
-    dout = ctx.dout
-    for axis, (before, _) in enumerate(ctx.attrs["padding"]):
-        size = ctx.inputs[0].shape[axis]
-        dout = slicing.narrow(dout, axis, before, before + size)
-    return (dout,)
-
-
-@op(
-    infer=_pad_rule,
-    kernel=lambda input, padding, value: np.pad(input, padding, constant_values=value),
-    grad=_pad_grad,
-    lowering=Host("copies the array into a larger one"),
-    category="array",
-    inputs=("input",),
-    primitive="PadV3",
-)
-def pad(
-    input: TensorLike, padding: Sequence[Any], mode: str = "constant", value: float = 0
-) -> Call:
-    """Put a constant around the elements.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape.
-    padding : sequence of int, or of pairs
-        Numbers before and after, beginning with the last axis, as ``(left, right, top, bottom)``;
-        or one pair for each axis, beginning with the first.
-    mode : str
-        ``"constant"``.
-    value : number
-        The constant.
-
-    Returns
-    -------
-    Tensor
-        The larger tensor.
-
-    Raises
-    ------
-    ValueError
-        If the mode is another or the padding does not fit the axes.
-    """
-    if mode != "constant":
-        raise ValueError(f"pad: mode must be 'constant', it is {mode!r}.")
-    tensor = as_tensor(input)
-    return (tensor,), {"padding": _pad_pairs(padding, len(tensor.shape)), "value": value}
-
-
-def _pad_pairs(padding: Sequence[Any], ndim: int) -> tuple[tuple[int, int], ...]:
-    items = list(padding)
-    if items and not isinstance(items[0], int):
-        return tuple((int(a), int(b)) for a, b in items)
-    if len(items) % 2 or len(items) > 2 * ndim:
-        raise ShapeError(
-            f"pad: padding {items} must hold two numbers for each of up to {ndim} axes."
-        )
-    pairs = [(items[i], items[i + 1]) for i in range(0, len(items), 2)]
-    return ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))
