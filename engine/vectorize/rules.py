@@ -209,7 +209,7 @@ _NAMED: dict[str, Rule] = {
     "flatten": _flatten, "transpose": _transpose, "broadcast_to": _broadcast_to,
     "strided_slice": _slice, "argmax": _position, "argmin": _position,
     "unslice": _slice, "gather": _gather, "scatter_sum": _scatter_sum, "tile": _tile,
-    "pad": _as_it_is,
+    "pad_constant": _as_it_is,
 }  # fmt: skip
 
 
