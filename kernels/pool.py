@@ -91,11 +91,17 @@ def avg_pool2d(
     stride: Pair,
     padding: Padding = NO_PADDING,
     count_padding: bool = True,
+    spill: Pair = (0, 0),
+    divisor: int = 0,
 ) -> np.ndarray:
-    """Return the means (N, C, H', W'); padding counts as zeros, or not at all."""
+    """Return the means (N, C, H', W'); padding counts as zeros, or not at all.
+
+    The last `spill` rows and columns of the padding never count. With a `divisor`, sums are divided
+    by it whatever they are sums of.
+    """
     window = Window(x.shape[2], x.shape[3], kernel, stride, padding)
     padded = pad(x, padding)
-    counts = _counts(window, count_padding, x.dtype)
+    counts = _counts(window, count_padding, spill, divisor, x.dtype)
     out = np.zeros((*x.shape[:2], window.out_height, window.out_width), x.dtype)
     if x.dtype in (FLOAT32, FLOAT64):
         _run("avg_pool", window, padded, counts, out)
@@ -113,10 +119,12 @@ def avg_pool2d_grad(
     stride: Pair,
     padding: Padding = NO_PADDING,
     count_padding: bool = True,
+    spill: Pair = (0, 0),
+    divisor: int = 0,
 ) -> np.ndarray:
     """Return the gradient (N, C, *size) of the input: each output's is spread over its window."""
     window = Window(*size, kernel, stride, padding)
-    counts = _counts(window, count_padding, dout.dtype)
+    counts = _counts(window, count_padding, spill, divisor, dout.dtype)
     padded = np.zeros((*dout.shape[:2], *window.padded), dout.dtype)
     if dout.dtype in (FLOAT32, FLOAT64):
         _run("avg_pool_grad", window, dout, counts, padded)
@@ -128,12 +136,19 @@ def avg_pool2d_grad(
 
 
 @lru_cache(256)
-def _counts(window: Window, count_padding: bool, dtype: DType) -> np.ndarray:
-    """How many pixels each output (H', W') is the mean of; at least one."""
-    if count_padding:
+def _counts(
+    window: Window, count_padding: bool, spill: Pair, divisor: int, dtype: DType
+) -> np.ndarray:
+    """What each output's (H', W') sum is divided by: how many pixels count, at least one."""
+    if divisor or (count_padding and not any(spill)):
         shape = (window.out_height, window.out_width)
-        return np.full(shape, window.kernel[0] * window.kernel[1], dtype)
-    ones = pad(np.ones((window.height, window.width), dtype), window.padding)
+        return np.full(shape, divisor or window.kernel[0] * window.kernel[1], dtype)
+    around = window.padding
+    counted = (window.height, window.width)
+    if count_padding:
+        counted = (window.padded[0] - spill[0], window.padded[1] - spill[1])
+        around = (0, spill[0], 0, spill[1])
+    ones = pad(np.ones(counted, dtype), around)
     counts = sum(tap(ones, window, row, column) for row, column in np.ndindex(*window.kernel))
     return np.ascontiguousarray(np.maximum(counts, 1), dtype)
 

@@ -22,7 +22,7 @@ KINDS = {
     "conv2d_input_grad": "input_grad",
     "conv2d_weight_grad": "weight_grad",
 }
-POOLS = ("max_pool2d_taps", "max_pool2d_grad")
+POOLS = ("max_pool2d", "max_pool2d_grad")
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,12 @@ class AvgPool2d(Cell):
     def construct(self, x: Tensor) -> Tensor:
         """Pool."""
         return ops.avg_pool2d(
-            x, self.kernel_size, self.stride, self.padding, self.count_include_pad, self.pad_mode
+            x,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            count_include_pad=self.count_include_pad,
+            pad_mode=self.pad_mode,
         )
 
     def extend_repr(self) -> str:

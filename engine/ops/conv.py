@@ -2,117 +2,106 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...kernels import conv as conv_kernels
 from ..dtype import promote
-from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
+from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
 from . import reduce
 from .cast import TensorLike, as_float, cast_to
 from .registry import Call, GradContext, Grads, Host, checked, op
 from .rules import require_ndim, require_same_dtype
-
-Pair = tuple[int, int]
-Padding = tuple[int, int, int, int]
-"""Rows above and below, columns left and right."""
+from .sliding import Padding, Pair, Sizes, as_sizes, out_sizes, padding_of
 
 _REASON = "runs in NumPy and BLAS"
 
 
-def as_pair_of(name: str, value: Any) -> Pair:
-    """Return one number or two as a pair of positive numbers for rows and columns."""
-    pair = (value, value) if isinstance(value, int) else tuple(value)
-    if len(pair) != 2 or any(not isinstance(item, int) or item < 1 for item in pair):
-        raise ValueError(f"{name} must be a positive int or two of them, it is {value!r}.")
-    return pair  # pyright: ignore[reportReturnType]
+def conv_rule(op_name: str, axes: int) -> Callable[..., Aval]:
+    """Return the shape rule of a convolution over so many axes."""
 
-
-def padding_of(
-    op_name: str,
-    input: Aval,
-    kernel: Pair,
-    stride: Pair,
-    dilation: Pair,
-    pad_mode: str,
-    padding: Any,
-) -> Padding:
-    """Return the padding that a mode gives: ``same``, ``valid`` or ``pad`` with numbers."""
-    if pad_mode == "valid":
-        return (0, 0, 0, 0)
-    if pad_mode == "pad":
-        sides = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
-        if len(sides) == 2:
-            sides = (sides[0], sides[0], sides[1], sides[1])
-        if len(sides) != 4 or min(sides) < 0:
-            raise ValueError(
-                f"{op_name}: padding must be an int, two or four of them, not negative; it is"
-                f" {padding!r}."
-            )
-        return sides
-    if pad_mode != "same":
-        raise ValueError(
-            f"{op_name}: pad_mode must be 'same', 'valid' or 'pad', it is {pad_mode!r}."
-        )
-    rows = _same_padding(op_name, input.shape[-2], kernel[0], stride[0], dilation[0])
-    columns = _same_padding(op_name, input.shape[-1], kernel[1], stride[1], dilation[1])
-    return (*rows, *columns)
-
-
-def _same_padding(op_name: str, size: Dim, kernel: int, stride: int, dilation: int) -> Pair:
-    reach = (kernel - 1) * dilation + 1
-    if isinstance(size, SymDim):
-        if stride != 1:
+    def infer(
+        input: Aval,
+        weight: Aval,
+        bias: Aval | None = None,
+        *,
+        stride: Sizes,
+        padding: Sizes,
+        dilation: Sizes,
+        groups: int,
+    ) -> Aval:
+        require_ndim(op_name, "input", input, axes + 2)
+        require_ndim(op_name, "weight", weight, axes + 2)
+        dtype = require_same_dtype(op_name, input=input, weight=weight)
+        out_channels, channels = weight.shape[:2]
+        if input.shape[1] != channels * groups:
             raise ShapeError(
-                f"{op_name}: pad_mode 'same' with stride {stride} needs a known size, it is {size}."
+                f"{op_name}: input {shape_text(input.shape)} has {input.shape[1]} channels, weight"
+                f" {shape_text(weight.shape)} with groups {groups} takes {channels * groups}."
             )
-        total = reach - 1
-    else:
-        total = max((-(-size // stride) - 1) * stride + reach - size, 0)
-    return total // 2, total - total // 2
+        if isinstance(out_channels, int) and out_channels % groups:
+            raise ShapeError(
+                f"{op_name}: {out_channels} output channels do not divide by groups {groups}."
+            )
+        if bias is not None and bias.shape != (out_channels,):
+            shape = shape_text(bias.shape)
+            raise ShapeError(f"{op_name}: bias {shape} must have [{out_channels}].")
+        kernel: Any = weight.shape[2:]
+        size = out_sizes(op_name, input.shape[2:], kernel, stride, padding, dilation)
+        return Aval((input.shape[0], out_channels, *size), dtype)
+
+    return infer
 
 
-def _out_size(op_name: str, size: Dim, kernel: int, stride: int, before: int, dilation: int) -> Dim:
-    span = size + (before - ((kernel - 1) * dilation + 1))
-    if isinstance(span, int) and span < 0:
-        raise ShapeError(
-            f"{op_name}: a kernel of {kernel} (dilation {dilation}) does not fit {size} elements"
-            f" padded by {before}; make the image larger or the kernel smaller."
-        )
-    return span // stride + 1
+def float_operands(*tensors: TensorLike | None) -> tuple[Tensor, ...]:
+    """Return the tensors that are given, in the float dtype in which they meet."""
+    items = [as_float(item) for item in tensors if item is not None]
+    dtype = items[0].dtype
+    for item in items[1:]:
+        dtype = promote(dtype, item.dtype)
+    return tuple(cast_to(item, dtype) for item in items)
 
 
-def window_size(op_name: str, input: Aval, kernel: Pair, attrs: dict[str, Any]) -> tuple[Dim, Dim]:
-    """Return rows and columns of the output of sliding windows."""
-    require_ndim(op_name, "input", input, 4)
-    top, bottom, left, right = attrs["padding"]
-    dilation = attrs.get("dilation", (1, 1))
-    rows = (input.shape[2], kernel[0], attrs["stride"][0], top + bottom, dilation[0])
-    columns = (input.shape[3], kernel[1], attrs["stride"][1], left + right, dilation[1])
-    return _out_size(op_name, *rows), _out_size(op_name, *columns)
+def positive_groups(op_name: str, groups: Any) -> int:
+    """Return the number of groups.
+
+    Raises
+    ------
+    ValueError
+        If it is no positive int.
+    """
+    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+        raise ValueError(f"{op_name}: groups must be a positive int, it is {groups!r}.")
+    return groups
 
 
-def _conv_rule(input: Aval, weight: Aval, bias: Aval | None = None, **attrs: Any) -> Aval:
-    require_ndim("conv2d", "input", input, 4)
-    require_ndim("conv2d", "weight", weight, 4)
-    dtype = require_same_dtype("conv2d", input=input, weight=weight)
-    groups = attrs["groups"]
-    out_channels, channels = weight.shape[:2]
-    if input.shape[1] != channels * groups:
-        raise ShapeError(
-            f"conv2d: input {shape_text(input.shape)} has {input.shape[1]} channels, weight"
-            f" {shape_text(weight.shape)} with groups {groups} takes {channels * groups}."
-        )
-    if isinstance(out_channels, int) and out_channels % groups:
-        raise ShapeError(
-            f"conv2d: {out_channels} output channels do not divide by groups {groups}."
-        )
-    if bias is not None and bias.shape != (out_channels,):
-        raise ShapeError(f"conv2d: bias {shape_text(bias.shape)} must have [{out_channels}].")
-    size = window_size("conv2d", input, weight.shape[2:], attrs)  # pyright: ignore[reportArgumentType]
-    return Aval((input.shape[0], out_channels, *size), dtype)
+def prepare_conv(
+    op_name: str,
+    axes: int,
+    tensors: tuple[TensorLike, TensorLike, TensorLike | None],
+    stride: Any,
+    pad: tuple[str, Any],
+    dilation: Any,
+    groups: Any,
+) -> Call:
+    """Return the call of a convolution over so many axes: operands and whole attributes."""
+    items = float_operands(*tensors)
+    x, w = items[0].aval, items[1].aval
+    require_ndim(op_name, "input", x, axes + 2)
+    require_ndim(op_name, "weight", w, axes + 2)
+    steps = as_sizes(f"{op_name}: stride", stride, axes)
+    spread = as_sizes(f"{op_name}: dilation", dilation, axes)
+    kernel: Any = w.shape[2:]
+    attrs = {
+        "stride": steps,
+        "padding": padding_of(op_name, x.shape[2:], kernel, steps, spread, *pad),
+        "dilation": spread,
+        "groups": positive_groups(op_name, groups),
+    }
+    return checked(conv_rule(op_name, axes), items, attrs)
 
 
 def _conv_kernel(
@@ -138,7 +127,7 @@ def _conv_grad(ctx: GradContext) -> Grads:
 
 
 @op(
-    infer=_conv_rule,
+    infer=conv_rule("conv2d", 2),
     kernel=_conv_kernel,
     grad=_conv_grad,
     lowering=Host(_REASON),
@@ -150,10 +139,10 @@ def conv2d(
     input: TensorLike,
     weight: TensorLike,
     bias: TensorLike | None = None,
-    stride: Any = 1,
+    stride: int | tuple[int, int] = 1,
     pad_mode: str = "valid",
-    padding: Any = 0,
-    dilation: Any = 1,
+    padding: int | tuple[int, ...] = 0,
+    dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Call:
     """Slide filters over images.
@@ -188,18 +177,8 @@ def conv2d(
     ValueError
         If channels, groups or sizes do not fit.
     """
-    items = [as_float(item) for item in (input, weight, bias) if item is not None]
-    dtype = items[0].dtype
-    for item in items[1:]:
-        dtype = promote(dtype, item.dtype)
-    x, w = items[0].aval, items[1].aval
-    require_ndim("conv2d", "input", x, 4)
-    require_ndim("conv2d", "weight", w, 4)
-    steps, spread = as_pair_of("conv2d: stride", stride), as_pair_of("conv2d: dilation", dilation)
-    kernel: Any = w.shape[2:]
-    sides = padding_of("conv2d", x, kernel, steps, spread, pad_mode, padding)
-    attrs = {"stride": steps, "padding": sides, "dilation": spread, "groups": int(groups)}
-    return checked(_conv_rule, tuple(cast_to(item, dtype) for item in items), attrs)
+    tensors = (input, weight, bias)
+    return prepare_conv("conv2d", 2, tensors, stride, (pad_mode, padding), dilation, groups)
 
 
 def _conv_input_grad_grad(ctx: GradContext) -> Grads:

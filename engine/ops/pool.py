@@ -1,33 +1,116 @@
-"""Pooling of images ``[n, c, h, w]``."""
+"""Windows of pooling, and the largest element of each window of images."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...kernels import pool as pool_kernels
-from ..dtype import int32
-from ..shape import Aval
+from ..dtype import int32, int64
+from ..shape import Aval, Dim, ShapeError
 from ..tensor import Tensor
-from .cast import TensorLike, as_float, as_tensor
-from .conv import Grads, Padding, Pair, as_pair_of, padding_of, window_size
-from .registry import Call, GradContext, Host, op
-from .rules import require_float, require_ndim
+from .cast import TensorLike, as_tensor
+from .registry import OPS, Call, GradContext, Grads, Host, Op, apply, checked, op
+from .rules import require_ndim
+from .sliding import Padding, Pair, Sizes, as_sizes, out_sizes, padding_of, reach
 
-_REASON = "runs in NumPy"
+REASON = "runs in NumPy"
+Window = dict[str, Any]
+"""Kernel, stride, padding and dilation, as pooling ops have them among their attributes."""
 
 
-def _pool_rule(op_name: str) -> Any:
-    def infer(input: Aval, **attrs: Any) -> Aval:
-        size = window_size(op_name, input, attrs["kernel"], attrs)
+def window_of(
+    op_name: str,
+    sizes: tuple[Dim, ...],
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any = 1,
+    pad_mode: str = "pad",
+    ceil_mode: bool = False,
+) -> tuple[Window, Sizes]:
+    """Return the windows over axes of these sizes, and the padding that only ``ceil_mode`` adds.
+
+    Raises
+    ------
+    ValueError
+        If numbers do not fit, or a window would see nothing but padding.
+    """
+    axes = len(sizes)
+    kernel = as_sizes(f"{op_name}: kernel_size", kernel_size, axes)
+    steps = kernel if stride is None else as_sizes(f"{op_name}: stride", stride, axes)
+    spread = as_sizes(f"{op_name}: dilation", dilation, axes)
+    sides = padding_of(op_name, sizes, kernel, steps, spread, pad_mode, padding)
+    for axis in range(axes):
+        if max(sides[2 * axis : 2 * axis + 2]) >= reach(kernel[axis], spread[axis]):
+            raise ValueError(
+                f"{op_name}: padding {sides} is as large as the window {kernel} (dilation"
+                f" {spread}), so that some windows would see nothing else; pad less."
+            )
+    spill = (0,) * axes
+    if ceil_mode:
+        spill = _spill(op_name, sizes, kernel, steps, sides, spread)
+    more = tuple(side + (spill[i // 2] if i % 2 else 0) for i, side in enumerate(sides))
+    return {"kernel": kernel, "stride": steps, "padding": more, "dilation": spread}, spill
+
+
+def _spill(
+    op_name: str,
+    sizes: tuple[Dim, ...],
+    kernel: Sizes,
+    stride: Sizes,
+    sides: Sizes,
+    dilation: Sizes,
+) -> Sizes:
+    """Return what each axis lacks at its end for a last window that begins inside it."""
+    lacking: list[int] = []
+    for axis, size in enumerate(sizes):
+        if not isinstance(size, int):
+            raise ShapeError(f"{op_name}: ceil_mode needs known sizes, axis {axis + 2} is {size}.")
+        span = size + sides[2 * axis] + sides[2 * axis + 1] - reach(kernel[axis], dilation[axis])
+        last = -(-max(span, 0) // stride[axis]) * stride[axis]
+        if last >= size + sides[2 * axis]:
+            last -= stride[axis]
+        lacking.append(max(last - span, 0) if span >= 0 else 0)
+    return tuple(lacking)
+
+
+def flat_window(window: Window) -> Window:
+    """Return a window over one axis as one over rows of height 1."""
+    before, after = window["padding"]
+    return {
+        "kernel": (1, *window["kernel"]), "stride": (1, *window["stride"]),
+        "padding": (0, 0, before, after), "dilation": (1, *window["dilation"]),
+    }  # fmt: skip
+
+
+def split_window(window: Window) -> tuple[Window, Window]:
+    """Return a window over depth, rows and columns as one over images and one over depth."""
+    inner = {
+        name: window[name][1:] if name != "padding" else window[name][2:]
+        for name in ("kernel", "stride", "dilation", "padding")
+    }
+    outer = {name: (window[name][0], 1) for name in ("kernel", "stride", "dilation")}
+    return inner, {**outer, "padding": (*window["padding"][:2], 0, 0)}
+
+
+def pool_rule(op_name: str, axes: int) -> Callable[..., Aval]:
+    """Return the rule of a pooling op: one element a window."""
+
+    def infer(
+        input: Aval, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, **_: Any
+    ) -> Aval:
+        require_ndim(op_name, "input", input, axes + 2)
+        size = out_sizes(op_name, input.shape[2:], kernel, stride, padding, dilation)
         return Aval((*input.shape[:2], *size), input.dtype)
 
     return infer
 
 
 def _max_rule(input: Aval, **attrs: Any) -> tuple[Aval, Aval]:
-    out = _pool_rule("max_pool2d")(input, **attrs)
+    out = pool_rule("max_pool2d", 2)(input, **attrs)
     return out, Aval(out.shape, int32)
 
 
@@ -38,57 +121,51 @@ def _max_grad(ctx: GradContext) -> Grads:
     return (max_pool2d_grad(ctx.dout, ctx.outputs[1], size, **ctx.attrs),)
 
 
-def _pooling(
-    op_name: str, input: Tensor, kernel_size: Any, stride: Any, pad: Any
-) -> dict[str, Any]:
-    pad_mode, padding, dilation = pad
-    require_ndim(op_name, "input", input.aval, 4)
-    kernel = as_pair_of(f"{op_name}: kernel_size", kernel_size)
-    steps = kernel if stride is None else as_pair_of(f"{op_name}: stride", stride)
-    spread = as_pair_of(f"{op_name}: dilation", dilation)
-    sides = padding_of(op_name, input.aval, kernel, steps, spread, pad_mode, padding)
-    return {"kernel": kernel, "stride": steps, "padding": sides, "dilation": spread}
+def _public_max_pool2d(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+    """Return the function that keeps the op's second output, the taps, to itself."""
+
+    def call(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        pad_mode: str = "pad",
+    ) -> Any:
+        inputs, attrs = prepare(
+            x, kernel_size, stride, padding, dilation, return_indices, ceil_mode, pad_mode
+        )
+        out, taps = apply(entry, inputs, attrs)
+        if not return_indices:
+            return out
+        return out, pool_indices(taps, tuple(inputs[0].shape[2:]), **attrs)
+
+    return call
 
 
 @op(
     infer=_max_rule,
     kernel=pool_kernels.max_pool2d,
     grad=_max_grad,
-    lowering=Host(_REASON),
-    category="gradient",
-    inputs=("input",),
-    primitive="MaxPoolWithArgmax",
+    lowering=Host(REASON),
+    category="nn",
+    inputs=("x",),
+    primitive="MaxPool2D",
+    fast=_public_max_pool2d,
 )
-def max_pool2d_taps(
-    input: Tensor, kernel: Pair, stride: Pair, padding: Padding, dilation: Pair
-) -> Call:
-    """Return the maxima of windows, and which place in its window each came from.
-
-    Parameters
-    ----------
-    input : Tensor
-        ``[n, c, h, w]``.
-    kernel, stride, padding, dilation : tuple of int
-        The windows.
-
-    Returns
-    -------
-    tuple of Tensor
-        Maxima and Int32 places, ``[n, c, h', w']``.
-    """
-    return (input,), {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
-
-
 def max_pool2d(
-    x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: TensorLike,
+    kernel_size: int | tuple[int, int],
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, ...] = 0,
+    dilation: int | tuple[int, int] = 1,
     return_indices: bool = False,
+    ceil_mode: bool = False,
     pad_mode: str = "pad",
-) -> Any:
-    """Return the largest element of each window; NaN wins.
+) -> Call:
+    """Return the largest element of each window of images; NaN wins.
 
     Parameters
     ----------
@@ -97,11 +174,13 @@ def max_pool2d(
     kernel_size, stride : int or tuple of int
         Size and step of the window; the step is by default the size.
     padding : int or tuple of int
-        Pixels around, which never win.
+        Pixels around, which never win: one number, (rows, columns) or (top, bottom, left, right).
     dilation : int or tuple of int
         Spacing of the window's elements.
     return_indices : bool
-        Whether to return also where in its plane each maximum stands (Int64).
+        Whether to return also where in its plane each maximum stands (Int64), the first of equals.
+    ceil_mode : bool
+        Whether a last window that begins in the image counts though it does not end there.
     pad_mode : str
         ``"same"``, ``"valid"`` or ``"pad"``, as of ``conv2d``.
 
@@ -116,12 +195,12 @@ def max_pool2d(
         If the window does not fit.
     """
     tensor = as_tensor(x)
-    attrs = _pooling("max_pool2d", tensor, kernel_size, stride, (pad_mode, padding, dilation))
-    out, taps = max_pool2d_taps(tensor, **attrs)
-    if not return_indices:
-        return out
-    size: Any = tuple(tensor.shape[2:])
-    return out, Tensor(pool_kernels.max_pool2d_indices(taps.data, size, **attrs))
+    require_ndim("max_pool2d", "x", tensor.aval, 4)
+    sizes = tuple(tensor.shape[2:])
+    window, _ = window_of(
+        "max_pool2d", sizes, kernel_size, stride, padding, dilation, pad_mode, ceil_mode
+    )
+    return checked(_max_rule, (tensor,), window)
 
 
 def _max_back_grad(ctx: GradContext) -> Grads:
@@ -133,7 +212,7 @@ def _max_back_grad(ctx: GradContext) -> Grads:
     infer=lambda dout, taps, size, **_: Aval((*dout.shape[:2], *size), dout.dtype),
     kernel=pool_kernels.max_pool2d_grad,
     grad=_max_back_grad,
-    lowering=Host(_REASON),
+    lowering=Host(REASON),
     category="gradient",
     inputs=("dout", "taps"),
     primitive="MaxPoolGradWithArgmax",
@@ -183,7 +262,7 @@ def _pick_grad(ctx: GradContext) -> Grads:
     infer=lambda input, taps, **_: Aval(taps.shape, input.dtype),
     kernel=_pick_kernel,
     grad=_pick_grad,
-    lowering=Host(_REASON),
+    lowering=Host(REASON),
     category="gradient",
     inputs=("input", "taps"),
 )
@@ -209,102 +288,38 @@ def pool_pick(
     }  # fmt: skip
 
 
-def _avg_rule(input: Aval, kernel: Pair, count_padding: bool, **attrs: Any) -> Aval:
-    require_float("avg_pool2d", "input", input)
-    return _pool_rule("avg_pool2d")(input, kernel=kernel, **attrs)
-
-
-def _avg_grad(ctx: GradContext) -> Grads:
-    return (avg_pool2d_grad(ctx.dout, tuple(ctx.inputs[0].shape[2:]), **ctx.attrs),)
-
-
 @op(
-    infer=_avg_rule,
-    kernel=pool_kernels.avg_pool2d,
-    grad=_avg_grad,
-    lowering=Host(_REASON),
-    category="nn",
-    inputs=("x",),
-    primitive="AvgPool",
-)
-def avg_pool2d(
-    x: TensorLike,
-    kernel_size: Any = 1,
-    stride: Any = None,
-    padding: Any = 0,
-    count_include_pad: bool = True,
-    pad_mode: str = "pad",
-) -> Call:
-    """Return the mean of each window.
-
-    Parameters
-    ----------
-    x : Tensor
-        ``[n, c, h, w]``; integers are cast to float32.
-    kernel_size, stride : int or tuple of int
-        Size and step of the window; the step is by default the size.
-    padding : int or tuple of int
-        Pixels around, which are zeros.
-    count_include_pad : bool
-        Whether padding counts in the mean.
-    pad_mode : str
-        ``"same"``, ``"valid"`` or ``"pad"``, as of ``conv2d``.
-
-    Returns
-    -------
-    Tensor
-        ``[n, c, h', w']``.
-
-    Raises
-    ------
-    ValueError
-        If the window does not fit.
-    """
-    tensor = as_float(x)
-    attrs = _pooling("avg_pool2d", tensor, kernel_size, stride, (pad_mode, padding, 1))
-    del attrs["dilation"]
-    return (tensor,), {**attrs, "count_padding": bool(count_include_pad)}
-
-
-def _avg_back_grad(ctx: GradContext) -> Grads:
-    attrs = ctx.attrs
-    out = avg_pool2d(
-        ctx.dout, attrs["kernel"], attrs["stride"], attrs["padding"], attrs["count_padding"]
-    )
-    return (out,)
-
-
-@op(
-    infer=lambda dout, size, **_: Aval((*dout.shape[:2], *size), dout.dtype),
-    kernel=pool_kernels.avg_pool2d_grad,
-    grad=_avg_back_grad,
-    lowering=Host(_REASON),
+    infer=lambda taps, **_: Aval(taps.shape, int64),
+    kernel=pool_kernels.max_pool2d_indices,
+    lowering=Host(REASON),
     category="gradient",
-    inputs=("dout",),
-    primitive="AvgPoolGrad",
+    inputs=("taps",),
 )
-def avg_pool2d_grad(
-    dout: Tensor, size: Any, kernel: Pair, stride: Pair, padding: Padding, count_padding: bool
+def pool_indices(
+    taps: Tensor, size: Any, kernel: Pair, stride: Pair, padding: Padding, dilation: Pair
 ) -> Call:
-    """Return the gradient of ``avg_pool2d``: each output's is spread over its window.
+    """Return where in their planes the maxima of ``max_pool2d`` stand.
 
     Parameters
     ----------
-    dout : Tensor
-        The output's gradient.
+    taps : Tensor
+        Which place in its window each maximum came from.
     size : tuple of int
         Rows and columns of the input.
-    kernel, stride, padding : tuple of int
+    kernel, stride, padding, dilation : tuple of int
         The windows.
-    count_padding : bool
-        Whether padding counts in the mean.
 
     Returns
     -------
     Tensor
-        ``[n, c, h, w]``.
+        Int64, row times width plus column.
     """
-    return (dout,), {
-        "size": size, "kernel": kernel, "stride": stride, "padding": padding,
-        "count_padding": count_padding,
+    return (taps,), {
+        "size": size, "kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation,
     }  # fmt: skip
+
+
+def extremes(x: Tensor, window: Window) -> tuple[Tensor, Tensor]:
+    """Return the maxima of windows over images, and which place in its window each came from."""
+    attrs = {name: window[name] for name in ("kernel", "stride", "padding", "dilation")}
+    return apply(OPS["max_pool2d"], (x,), attrs)

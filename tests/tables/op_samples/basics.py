@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import conv, index, pool, random, slicing
+from cellwire.engine.ops import avg_pool, conv, index, pool, random, slicing
 from cellwire.engine.ops.cross_entropy import cross_entropy_input_grad
 from cellwire.engine.ops.norm import layer_norm_input_grad
 from cellwire.engine.ops.softmax import softmax_grad
@@ -220,7 +220,8 @@ def _image_samples() -> list[Sample]:
     steps = {"stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1), "groups": 1}
     taps = integers(N, 2, 3, 3, high=4)
     depthwise = normal(2, 1, 3, 3)
-    average = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0, 0, 0), "count_padding": True}
+    average = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0, 0, 0), "count_padding": True,
+               "spill": (0, 0), "divisor": 0}
     return [
         Sample("conv2d", ops.conv2d, (IMAGES, w, b)),
         Sample("conv2d", lambda x, w: ops.conv2d(x, w, stride=2, pad_mode="same"), (IMAGES, w)),
@@ -232,15 +233,15 @@ def _image_samples() -> list[Sample]:
         Sample("conv2d_weight_grad",
                lambda d, x: conv.conv2d_weight_grad(d, x, (3, 3), **steps),
                (normal(N, 4, 4, 4), IMAGES)),
-        Sample("max_pool2d_taps", lambda x: ops.max_pool2d(x, 3, 2), (IMAGES,)),
+        Sample("max_pool2d", lambda x: ops.max_pool2d(x, 3, 2), (IMAGES,)),
         Sample("max_pool2d_grad",
                lambda d, t: pool.max_pool2d_grad(d, t, (6, 6), **window),
                (normal(N, 2, 3, 3), taps)),
         Sample("pool_pick", lambda x, t: pool.pool_pick(x, t, **window), (IMAGES, taps)),
-        Sample("avg_pool2d", lambda x: ops.avg_pool2d(x, 2), (IMAGES,),
+        Sample("avg_pool2d", lambda x: ops.avg_pool2d(x, 2, 2), (IMAGES,),
                lambda x: x.reshape(N, 2, 3, 2, 3, 2).mean((3, 5))),
         Sample("avg_pool2d_grad",
-               lambda d: pool.avg_pool2d_grad(d, (6, 6), **average), (normal(N, 2, 3, 3),)),
+               lambda d: avg_pool.avg_pool2d_grad(d, (6, 6), **average), (normal(N, 2, 3, 3),)),
     ]  # fmt: skip
 
 
