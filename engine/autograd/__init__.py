@@ -1,19 +1,28 @@
 """Gradients: records of what ran, and the gradient graph made from one."""
 
 from .custom import custom_bprop
+from .grad_operation import GradOperation
 from .gradgraph import compiling_at_once, gradient_graph, gradients
+from .jacobians import jacfwd, jacrev
+from .products import jvp, linearize, vjp
 from .record import Record, is_recording, no_grad
-from .transforms import GradOperation, grad, value_and_grad
+from .transforms import get_grad, grad, value_and_grad
 
 __all__ = [
     "GradOperation",
     "Record",
     "compiling_at_once",
     "custom_bprop",
+    "get_grad",
     "grad",
     "gradient_graph",
     "gradients",
     "is_recording",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
     "no_grad",
     "value_and_grad",
+    "vjp",
 ]

@@ -33,9 +33,9 @@ class VmapWarning(UserWarning):
 class Batched(Tensor):
     """A tensor of one example, of which ``whole`` has all along its first axis."""
 
-    __slots__ = ("trace", "whole")
+    __slots__ = ("tracer", "whole")
 
-    trace: BatchTrace
+    tracer: BatchTrace
     whole: Tensor
 
     def __new__(cls, trace: BatchTrace, whole: Tensor) -> Self:
@@ -43,7 +43,7 @@ class Batched(Tensor):
         return object.__new__(cls)
 
     def __init__(self, trace: BatchTrace, whole: Tensor) -> None:
-        self.trace = trace
+        self.tracer = trace
         self.whole = whole
 
     @property
@@ -91,7 +91,7 @@ class Batched(Tensor):
         return array.stop_gradient(self)
 
     def __repr__(self) -> str:
-        return f"Batched({self.trace.size} of {self.aval})"
+        return f"Batched({self.tracer.size} of {self.aval})"
 
     __str__ = __repr__
 
@@ -105,7 +105,8 @@ class BatchTrace:
     def __init__(self, size: int, told: set[str] | None = None) -> None:
         self.size = size
         self.thread = threading.get_ident()
-        self.told: set[str] = set() if told is None else told
+        self.told = told
+        """Ops that were told of running example by example; None is to tell of none."""
         self.outer = registry.active_records()
         self.stands_for: dict[int, Batched] = {}
         """Tensors from outside that have another value for each example."""
@@ -128,7 +129,7 @@ class BatchTrace:
 
     def is_batched(self, value: object) -> bool:
         """Return whether a value is a tensor of this trace."""
-        return isinstance(value, Batched) and value.trace is self
+        return isinstance(value, Batched) and value.tracer is self
 
     def wrap(self, result: Any) -> Any:
         """Return whole tensors as tensors of one example."""
@@ -203,7 +204,7 @@ class BatchTrace:
 
     def tell_loop(self, op: Op) -> None:
         """Warn, once for each op, that it runs example by example."""
-        if op.name not in self.told:
+        if self.told is not None and op.name not in self.told:
             self.told.add(op.name)
             warnings.warn(
                 f"vmap: {op.name} has no batching rule; it runs once for each of the"
@@ -218,8 +219,8 @@ class BatchTrace:
         avals = op.infer(*[tensor.aval for tensor in inputs], **attrs)
         avals = avals if isinstance(avals, tuple) else (avals,)
         assert isinstance(op.lowering, Composite)
-        fn = over_examples(self.size, flags, op.lowering.fn, attrs)
-        rule = _rule_over_examples(op, self.size, flags)
+        fn = over_examples(self, flags, op.lowering.fn, attrs)
+        rule = _rule_over_examples(op, self, flags)
         wholes = tuple(Aval((self.size, *aval.shape), aval.dtype) for aval in avals)
         many = Op(
             f"{op.name}_batched_{next(_numbers)}", ("inputs",), {}, "custom", lambda *_: wholes,
@@ -242,12 +243,12 @@ _numbers = iter(range(2**62))
 
 
 def over_examples(
-    size: int, flags: Sequence[bool], fn: Callable[..., Any], attrs: dict[str, Any]
+    outer: BatchTrace, flags: Sequence[bool], fn: Callable[..., Any], attrs: dict[str, Any]
 ) -> Callable[..., tuple[Tensor, ...]]:
     """Return ``fn`` over whole tensors (where flagged), giving a tuple of whole tensors."""
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
-        trace = BatchTrace(size)
+        trace = BatchTrace(outer.size, outer.told)
         with trace.inside():
             given = [
                 Batched(trace, t) if flag else t for t, flag in zip(tensors, flags, strict=True)
@@ -259,11 +260,11 @@ def over_examples(
     return run
 
 
-def _rule_over_examples(op: Op, size: int, flags: Sequence[bool]) -> Callable[..., Grads]:
+def _rule_over_examples(op: Op, outer: BatchTrace, flags: Sequence[bool]) -> Callable[..., Grads]:
     """Return the gradient rule of an op over whole tensors from that of one example."""
 
     def grad(ctx: GradContext) -> Grads:
-        trace = BatchTrace(size)
+        trace = BatchTrace(outer.size, outer.told)
         with trace.inside():
             inputs = tuple(
                 Batched(trace, t) if flag else t for t, flag in zip(ctx.inputs, flags, strict=True)

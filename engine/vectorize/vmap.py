@@ -221,3 +221,15 @@ def _ensemble(cells: Any, trace: BatchTrace) -> Any:
     for same in zip(*columns, strict=True):
         trace.stands_for[id(same[0])] = Batched(trace, stack(list(same), 0))
     return items[0]
+
+
+def for_each(fn: Callable[[Tensor], tuple[Tensor, ...]], units: Tensor) -> tuple[Tensor, ...]:
+    """Return a function's results for each row of a tensor, joined along a first axis.
+
+    Ops without a batching rule loop silently: this is how Jacobians are computed.
+    """
+    with one_at_a_time:
+        trace = BatchTrace(int(units.shape[0]))
+        with trace.inside():
+            results = fn(Batched(trace, units))
+        return tuple(trace.whole(result) for result in results)
