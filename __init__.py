@@ -27,7 +27,7 @@ from .engine.dtype import (
 from .engine.nn import initializer
 from .engine.parameter import Parameter, ParameterTuple
 from .engine.random import get_seed, set_seed
-from .engine.tensor import Tensor, TensorSpec, from_numpy
+from .engine.tensor import Tensor, TensorSpec, from_numpy, tensor
 from .engine.vectorize import VmapWarning, vmap
 
 __version__ = "0.1.0"
@@ -76,6 +76,7 @@ __all__ = [
     "save_checkpoint",
     "set_context",
     "set_seed",
+    "tensor",
     "uint8",
     "uint16",
     "uint32",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .dtype import DType, bfloat16, dtype_of, float32, int64
-from .shape import Aval, Dim, Shape
+from .shape import Aval
+from .tensor_spec import TensorSpec
 from .tensor_text import tensor_text
 
 Initializer = Callable[[tuple[int, ...], DType], np.ndarray]
@@ -44,6 +45,8 @@ class Tensor:
         ``TensorSpec``.
     init : callable, optional
         Makes the data, ``init(shape, dtype) -> ndarray``, at the first read.
+    const_arg : bool
+        MindSpore's mark of arguments that its compiler takes as constants; it changes nothing.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class Tensor:
         dtype: Any = None,
         shape: Sequence[int] | int | None = None,
         init: Initializer | None = None,
+        const_arg: bool = False,
     ) -> Tensor:
         if cls is Tensor and init is not None:
             return LazyTensor(shape, dtype, init)
@@ -78,6 +82,7 @@ class Tensor:
         dtype: Any = None,
         shape: Sequence[int] | int | None = None,
         init: Initializer | None = None,
+        const_arg: bool = False,
     ) -> None:
         if input_data is None:
             raise ValueError(
@@ -152,9 +157,48 @@ class Tensor:
         syncs.count += 1
         return self.data.tolist()
 
-    def copy(self) -> Tensor:
-        """Return a tensor of the same values with memory of its own, outside any gradient."""
-        return wrap(self.data.copy())
+    @staticmethod
+    def from_numpy(array: np.ndarray) -> Tensor:
+        """Return a tensor that shares the memory of a NumPy array."""
+        return from_numpy(array)
+
+    def value(self) -> Tensor:
+        """Return this tensor."""
+        return self
+
+    def init_data(self) -> Tensor:
+        """Make the data now, where an initialiser has it still to make, and return this tensor."""
+        return self
+
+    def contiguous(self) -> Tensor:
+        """Return this tensor, or its copy in row-major memory where it is a strided view."""
+        return self if self.is_contiguous() else self.reshape(-1).reshape(self.shape)
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in row-major order."""
+        return self.data.flags.c_contiguous
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return self.size
+
+    def dim(self) -> int:
+        """Return the number of axes."""
+        return self.ndim
+
+    ndimension = dim
+
+    def element_size(self) -> int:
+        """Return the bytes of one element."""
+        return self.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements are floats."""
+        return self.dtype.is_float
+
+    def is_signed(self) -> bool:
+        """Whether the elements can be negative."""
+        return self.dtype.is_float or self.dtype.numpy.kind == "i"
 
     def __float__(self) -> float:
         return float(self.item())
@@ -196,16 +240,16 @@ class Tensor:
         return array.copy() if copy else array
 
     def __repr__(self) -> str:
-        return tensor_text(self.data, self.dtype.name)
+        return tensor_text(self.asnumpy(), self.dtype.name)
 
     def __str__(self) -> str:
-        return str(self.data)
+        return str(self.asnumpy())
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        return self.copy()
+        return wrap(self.data.copy())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (wrap, (self.data,))
@@ -235,8 +279,20 @@ class Tensor:
         def __neg__(self) -> Tensor: ...
         def __abs__(self) -> Tensor: ...
         def __invert__(self) -> Tensor: ...
+        def __pos__(self) -> Tensor: ...
+        def __round__(self, ndigits: int | None = None) -> Tensor: ...
+        def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]: ...
+        def __rdivmod__(self, other: Any) -> tuple[Tensor, Tensor]: ...
         def __and__(self, other: Any) -> Tensor: ...
+        def __rand__(self, other: Any) -> Tensor: ...
         def __or__(self, other: Any) -> Tensor: ...
+        def __ror__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __rxor__(self, other: Any) -> Tensor: ...
+        def __lshift__(self, other: Any) -> Tensor: ...
+        def __rlshift__(self, other: Any) -> Tensor: ...
+        def __rshift__(self, other: Any) -> Tensor: ...
+        def __rrshift__(self, other: Any) -> Tensor: ...
         def __lt__(self, other: Any) -> Tensor: ...
         def __le__(self, other: Any) -> Tensor: ...
         def __gt__(self, other: Any) -> Tensor: ...
@@ -260,6 +316,7 @@ class LazyTensor(Tensor):
         dtype: Any = None,
         init: Initializer | None = None,
         input_data: None = None,
+        const_arg: bool = False,
     ) -> None:
         if shape is None or init is None:
             raise ValueError("Tensor(shape=..., dtype=..., init=...) needs both shape and init.")
@@ -302,41 +359,41 @@ class LazyTensor(Tensor):
         return self.data
 
 
-class TensorSpec:
-    """A tensor's shape and dtype alone, with ``None`` or a name for sizes not known yet."""
-
-    __slots__ = ("aval",)
-
-    def __init__(self, shape: Sequence[Dim | str | None], dtype: Any = float32) -> None:
-        from .shape import SymDim
-
-        sizes: list[Dim] = []
-        for axis, size in enumerate(shape):
-            if size is None:
-                sizes.append(SymDim("N" if axis == 0 else f"D{axis}"))
-            else:
-                sizes.append(SymDim(size) if isinstance(size, str) else size)
-        self.aval = Aval(tuple(sizes), dtype_of(dtype))
-
-    @property
-    def shape(self) -> Shape:
-        """Sizes of the axes."""
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> DType:
-        """Element type."""
-        return self.aval.dtype
-
-    def __repr__(self) -> str:
-        return f"TensorSpec({self.aval})"
-
-
 def wrap(array: np.ndarray) -> Tensor:
     """Return a tensor over ``array`` itself, without a copy or a check."""
     tensor = _new(Tensor)
     tensor.data = array
     return tensor
+
+
+def tensor(
+    input_data: Any = None,
+    dtype: Any = None,
+    shape: Sequence[int] | int | None = None,
+    init: Initializer | None = None,
+    const_arg: bool = False,
+) -> Tensor:
+    """Return a new tensor: ``Tensor(...)`` as a function.
+
+    Parameters
+    ----------
+    input_data : Tensor, ndarray, scalar or nested sequence, optional
+        The elements, of any shape; they are copied.
+    dtype : DType, optional
+        Element type to convert to.
+    shape : tuple of int, optional
+        Shape of a tensor given by ``init``.
+    init : callable, optional
+        Makes the data at the first read.
+    const_arg : bool
+        Changes nothing; see ``Tensor``.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+    """
+    return Tensor(input_data, dtype, shape, init, const_arg)
 
 
 def from_numpy(array: np.ndarray) -> Tensor:

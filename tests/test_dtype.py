@@ -102,9 +102,7 @@ def brain(*values: float) -> cw.Tensor:
 
 def test_bfloat16_rounds_once_and_prints() -> None:
     x = brain(1, 2.5, 3.3)
-    assert repr(x) == (
-        "Tensor(shape=[3], dtype=BFloat16, value= [ 1.0000e+00,  2.5000e+00,  3.2969e+00])"
-    )
+    assert repr(x) == "Tensor(shape=[3], dtype=BFloat16, value= [      1,     2.5, 3.29688])"
     assert (x.dtype, x.itemsize, x.nbytes) == (dt.bfloat16, 2, 6)
     many = cw.Tensor(np.full(1000, 1.0), cw.bfloat16)
     assert float(many.sum()) == 1000  # summed in BFloat16 it would stop at 256

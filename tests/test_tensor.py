@@ -98,7 +98,22 @@ def test_specs_name_unknown_sizes() -> None:
         (np.float16([-1]), "Tensor(shape=[1], dtype=Float16, value= [-1.0000e+00])"),
         (np.zeros((1, 7), np.int32),
          "Tensor(shape=[1, 7], dtype=Int32, value=\n[[0, 0, 0 ... 0, 0, 0]])"),
-        (np.zeros(0, np.int32), "Tensor(shape=[0], dtype=Int32, value= [])"),
+        (np.zeros(0, np.int32), "Tensor(shape=[0], dtype=Int32, value= )"),
+        (np.zeros((0, 3)), "Tensor(shape=[0, 3], dtype=Float64, value= )"),
+        (np.arange(1001), "Tensor(shape=[1001], dtype=Int64, value= [   0,    1,    2 ..."
+         "  998,  999, 1000])"),
+        (np.arange(24) - 100, "Tensor(shape=[24], dtype=Int64, value= ["
+         + ", ".join(f"{n:4}" for n in range(-100, -76)) + "\n ])"),
+        ([True] * 13, "Tensor(shape=[13], dtype=Bool, value= [" + " True, " * 12 + "\n  True])"),
+        ([[[1, 200], [3, 4]], [[5, 6], [7, 8]]],
+         "Tensor(shape=[2, 2, 2], dtype=Int64, value=\n[[[  1, 200],\n  [  3,   4]],\n"
+         " [[  5,   6],\n  [  7,   8]]])"),
+        (np.eye(8, 1, dtype=np.int8) * 100,
+         "Tensor(shape=[8, 1], dtype=Int8, value=\n[[100],\n [  0],\n [  0],\n ...\n [  0],\n"
+         " [  0],\n [  0]])"),
+        ([np.nan, -np.inf], "Tensor(shape=[2], dtype=Float32, value= [            nan,"
+         "            -inf])"),
+        (True, "Tensor(shape=[], dtype=Bool, value= True)"),
     ],
 )  # fmt: skip
 def test_repr_is_mindspores(data: Any, text: str) -> None:

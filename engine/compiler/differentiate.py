@@ -55,11 +55,11 @@ def differentiate(graph: Graph, results: int, wrt: Sequence[int]) -> Derivative:
         values = tuple(builder.value_of(grad) for grad in grads)
     made = Graph((), tuple(builder.nodes), values, builder.constants)
     backward = eliminate_dead(made)
-    residuals = _residuals(backward, tuple(d.value for d in douts))
+    residuals = _residuals(backward, tuple(d.ssa for d in douts))
     return Derivative(
         Graph(graph.inputs, graph.nodes, (*graph.outputs, *residuals), graph.constants),
         Graph(
-            (*residuals, *(d.value for d in douts)),
+            (*residuals, *(d.ssa for d in douts)),
             backward.nodes,
             backward.outputs,
             backward.constants,

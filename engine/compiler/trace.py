@@ -89,12 +89,12 @@ class Trace:
     def value_of(self, tensor: Tensor) -> Value:
         """Return the SSA value of a tensor, which becomes an input when it is from outside."""
         if isinstance(tensor, Traced):
-            if tensor.trace is not self:
+            if tensor.tracer is not self:
                 raise TraceBreak(
                     "a tensor of one trace was used inside another",
                     "pass it as an argument instead of keeping it in a variable",
                 )
-            return tensor.value
+            return tensor.ssa
         written = self.writes.get(id(tensor))
         if written is not None:
             return written[1]

@@ -68,33 +68,33 @@ def user_location() -> str:
 class Traced(Tensor):
     """A tensor inside a trace: a shape, a dtype and an SSA value, and no data of its own."""
 
-    __slots__ = ("trace", "value")
+    __slots__ = ("ssa", "tracer")
 
-    trace: Trace
-    value: Value
+    tracer: Trace
+    ssa: Value
 
     def __new__(cls, trace: Trace, value: Value) -> Self:
         """Make the handle; ``Tensor``'s own arguments are of no use here."""
         return object.__new__(cls)
 
     def __init__(self, trace: Trace, value: Value) -> None:
-        self.trace = trace
-        self.value = value
+        self.tracer = trace
+        self.ssa = value
 
     @property
     def aval(self) -> Aval:
         """Shape and dtype."""
-        return self.value.aval
+        return self.ssa.aval
 
     @property
     def shape(self) -> tuple[Dim, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Sizes, some of which may be symbols."""
-        return self.value.aval.shape
+        return self.ssa.aval.shape
 
     @property
     def dtype(self) -> DType:
         """Element type."""
-        return self.value.aval.dtype
+        return self.ssa.aval.dtype
 
     @property
     def data(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -114,6 +114,10 @@ class Traced(Tensor):
     numpy = asnumpy
     tolist = asnumpy
 
+    def contiguous(self) -> Tensor:
+        """Return this tensor: what a graph computes lies in row-major order."""
+        return self
+
     @property
     def size(self) -> Dim:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Number of elements, which may be symbolic."""
@@ -121,11 +125,11 @@ class Traced(Tensor):
 
     def item(self, index: int | tuple[int, ...] | None = None) -> Any:
         """Evaluate the trace up to here and specialise it on the outcome."""
-        array = self.trace.concrete(self.value)
+        array = self.tracer.concrete(self.ssa)
         if index is None and array.size != 1:
             raise ValueError(f"item() needs a tensor of one element, this one is {self.aval}")
         outcome = array.item() if index is None else array.item(index)
-        self.trace.guard_outcome(self.value, outcome, index)
+        self.tracer.guard_outcome(self.ssa, outcome, index)
         return outcome
 
     def __len__(self) -> int:
@@ -142,7 +146,7 @@ class Traced(Tensor):
         return str(self.data)
 
     def __repr__(self) -> str:
-        return f"Traced({self.value!r}: {self.aval})"
+        return f"Traced({self.ssa!r}: {self.aval})"
 
     def __hash__(self) -> int:
         return id(self)

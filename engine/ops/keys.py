@@ -110,7 +110,7 @@ def _values(mask: Tensor) -> np.ndarray:
         from ..compiler.traced import TraceBreak, Traced
 
         if isinstance(mask, Traced):
-            known = mask.trace.constants.get(mask.value)
+            known = mask.tracer.constants.get(mask.ssa)
             if known is None:
                 raise TraceBreak(
                     "a Bool tensor as an index gives a shape that depends on values",

@@ -1,53 +1,17 @@
-"""Tensor's operators, and those methods that are called otherwise than the op."""
+"""Tensor's methods that are called otherwise than an op, and those that other functions make."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from ..dtype import dtype_of
 from ..tensor import Tensor
-from . import arithmetic, array, fast, linalg, logic, math, reduce, statistics
+from . import arithmetic, array, creation, reduce, rounding, statistics
 from .cast import cast
-from .registry import OPS
-
-
-def _reversed(function: Any) -> Any:
-    def operator(self: Tensor, other: Any) -> Tensor:
-        return function(other, self)
-
-    return operator
-
-
-def _in_place(function: Any) -> Any:
-    """Return an in-place operator: a Parameter takes the result, a tensor is replaced by it."""
-
-    def operator(self: Tensor, other: Any) -> Tensor:
-        result = function(self, other)
-        take = getattr(self, "set_data", None)
-        return result if take is None else take(result)
-
-    return operator
-
-
-def _comparison(function: Any) -> Any:
-    """Return a comparison that leaves what is no number to Python, as in ``tensor == None``."""
-
-    def operator(self: Tensor, other: Any) -> Any:
-        if other is None or other.__class__ is str:
-            return NotImplemented
-        return function(self, other)
-
-    return operator
-
-
-_OPERATORS = {
-    "add": arithmetic.add, "sub": arithmetic.sub, "mul": arithmetic.mul, "truediv": arithmetic.div,
-    "floordiv": arithmetic.floor_div, "mod": arithmetic.mod, "pow": arithmetic.pow,
-    "matmul": linalg.matmul,
-}  # fmt: skip
-_COMPARISONS = {
-    "eq": logic.equal, "ne": logic.not_equal, "lt": logic.less, "le": logic.less_equal,
-    "gt": logic.greater, "ge": logic.greater_equal,
-}  # fmt: skip
+from .random import uniform
 
 
 def _sizes(args: tuple[Any, ...]) -> Any:
@@ -67,8 +31,6 @@ def _transpose(self: Tensor, *axes: Any) -> Tensor:
 
 def _astype(self: Tensor, dtype: Any, copy: bool = True) -> Tensor:
     """Convert the elements to another type."""
-    from ..dtype import dtype_of
-
     return self if not copy and self.dtype is dtype_of(dtype) else cast(self, dtype)
 
 
@@ -87,36 +49,130 @@ def _extremum(value: Any, position: Any) -> Any:
     return method
 
 
+def _type(self: Tensor, dtype: Any = None) -> Any:
+    """Return the name of the element type, or the elements converted to another one."""
+    return str(self.dtype) if dtype is None else cast(self, dtype)
+
+
+def _clip(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Bring the elements into a range, whose ends may be tensors that broadcast."""
+    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
+        return rounding.clamp(self, min, max)
+    above = self if min is None else arithmetic.maximum(self, min)
+    return above if max is None else arithmetic.minimum(above, max)
+
+
+def _fill(self: Tensor, value: float) -> Tensor:
+    """Return a tensor of this shape and dtype, filled with one number."""
+    return creation.full(tuple(self.shape), value, self.dtype)
+
+
+def _itemset(self: Tensor, *args: Any) -> Tensor:
+    """Return a copy with one element set: ``itemset(value)`` or ``itemset(index, value)``.
+
+    An index that is one int counts the elements in their order in memory.
+    """
+    if len(args) not in (1, 2) or (len(args) == 1 and self.size != 1):
+        raise ValueError(
+            f"itemset of a tensor of shape {list(self.shape)} takes an index and a value;"
+            " the value alone only where there is one element."
+        )
+    *place, value = args
+    index = place[0] if place else 0
+    if not isinstance(index, tuple):
+        index = np.unravel_index(index, self.shape)
+    changed = array.identity(self)
+    changed[index] = value
+    return changed
+
+
+def _resize(self: Tensor, *new_shape: Any) -> Tensor:
+    """Return a tensor of another size: elements in order, then zeros where more are asked for."""
+    shape = tuple(int(size) for size in _sizes(new_shape))
+    count = int(np.prod(shape))
+    flat = array.reshape(self, (-1,))[:count]
+    if flat.shape[0] < count:
+        whole = creation.zeros((count,), self.dtype)
+        whole[: flat.shape[0]] = flat
+        flat = whole
+    return array.reshape(flat, shape)
+
+
+def _uniform(self: Tensor, from_: float = 0.0, to: float = 1.0) -> Tensor:
+    """Return numbers drawn evenly between two bounds, in this tensor's shape and dtype."""
+    drawn = uniform(tuple(self.shape), 0.0, 1.0)
+    return cast(drawn * (to - from_) + from_, self.dtype)
+
+
+def _new(value: int) -> Any:
+    def method(self: Tensor, size: Any, dtype: Any = None) -> Tensor:
+        return creation.full(size, value, dtype or self.dtype)
+
+    method.__doc__ = f"Return {'zeros' if value == 0 else 'ones'} of a shape, in this dtype."
+    return method
+
+
+def _to_type(dtype: str) -> Any:
+    def method(self: Tensor) -> Tensor:
+        return cast(self, dtype)
+
+    method.__doc__ = f"Convert the elements to {dtype_of(dtype)}."
+    return method
+
+
+_TYPES = {
+    "half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16",
+    "byte": "uint8", "short": "int16", "int": "int32", "long": "int64", "bool": "bool",
+}  # fmt: skip
+
+_METHODS: dict[str, Any] = {
+    "reshape": _reshape,
+    "view": _reshape,
+    "transpose": _transpose,
+    "permute": _transpose,
+    "swapaxes": array.swapaxes,
+    "T": property(_transpose),
+    "flatten": _flatten,
+    "astype": _astype,
+    "to": _astype,
+    "type": _type,
+    "type_as": lambda self, other: cast(self, other.dtype),
+    "view_as": lambda self, other: array.reshape(self, tuple(other.shape)),
+    "reshape_as": lambda self, other: array.reshape(self, tuple(other.shape)),
+    "expand_as": lambda self, other: array.broadcast_to(self, tuple(other.shape)),
+    "max": _extremum(reduce.amax, statistics.argmax),
+    "min": _extremum(reduce.amin, statistics.argmin),
+    "any": reduce.any,
+    "all": reduce.all,
+    "clip": _clip,
+    "copy": array.identity,
+    "fill": _fill,
+    "itemset": _itemset,
+    "resize": _resize,
+    "uniform": _uniform,
+    "new_zeros": _new(0),
+    "new_ones": _new(1),
+    "new_full": lambda self, size, fill_value, dtype=None: creation.full(
+        size, fill_value, dtype or self.dtype
+    ),
+}
+
+AS_FUNCTIONS = ("flip", "reverse", "split")
+"""Methods that are the functions of the same name, the tensor first."""
+
+
 def attach() -> None:
-    """Give Tensor its operators and methods."""
-    for name, function in _OPERATORS.items():
-        setattr(Tensor, f"__{name}__", function)
-        setattr(Tensor, f"__r{name}__", _reversed(function))
-        setattr(Tensor, f"__i{name}__", _in_place(function))
-    for name, function in _COMPARISONS.items():
-        setattr(Tensor, f"__{name}__", _comparison(function))
-    methods: dict[str, Any] = {
-        "__neg__": math.neg,
-        "__abs__": math.abs,
-        "__invert__": logic.logical_not,
-        "__and__": logic.logical_and,
-        "__or__": logic.logical_or,
-        "reshape": _reshape,
-        "view": _reshape,
-        "transpose": _transpose,
-        "permute": _transpose,
-        "swapaxes": array.swapaxes,
-        "T": property(fast.reversing(OPS["transpose"], _transpose)),
-        "flatten": _flatten,
-        "astype": _astype,
-        "to": _astype,
-        "max": _extremum(reduce.amax, statistics.argmax),
-        "min": _extremum(reduce.amin, statistics.argmin),
-        "any": reduce.any,
-        "all": reduce.all,
-    }
-    for name, method in methods.items():
+    """Give Tensor the methods of this module."""
+    for name, method in _METHODS.items():
         setattr(Tensor, name, method)
+    for name, dtype in _TYPES.items():
+        setattr(Tensor, name, _to_type(dtype))
+
+
+def attach_functions(functions: Mapping[str, Any]) -> None:
+    """Give Tensor the methods that are functions of ``ops``."""
+    for name in AS_FUNCTIONS:
+        setattr(Tensor, name, functions[name])
 
 
 attach()

@@ -71,9 +71,7 @@ def _put_rule(input: Aval, value: Aval, *indices: Aval, key: Key) -> Aval:
     category="gradient",
     inputs=("input", "value", "indices"),
 )
-def put_part(
-    input: TensorLike, value: TensorLike, indices: Sequence[TensorLike], key: Key
-) -> Call:
+def put_part(input: TensorLike, value: TensorLike, indices: Sequence[TensorLike], key: Key) -> Call:
     """Return a copy with the part that ``key`` names set to ``value``.
 
     Parameters
@@ -238,8 +236,8 @@ def _write_traced(tensor: Tensor, changed: Tensor) -> None:
             "an element was assigned of a traced tensor that may share memory with another",
             "write to a copy (x + 0), choose with ops.where, or assign outside the function",
         )
-    _tell_records(tensor, Traced(tensor.trace, tensor.value), changed)
-    tensor.value = changed.value
+    _tell_records(tensor, Traced(tensor.tracer, tensor.ssa), changed)
+    tensor.ssa = changed.ssa
 
 
 def _tell_records(tensor: Tensor, before: Tensor, changed: Tensor) -> None:
@@ -255,13 +253,13 @@ def _tell_records(tensor: Tensor, before: Tensor, changed: Tensor) -> None:
 
 def _is_alone(tensor: Any) -> bool:
     """Whether a traced tensor was made here, in memory that no other one reads as a view."""
-    producer = tensor.trace.producer.get(tensor.value)
+    producer = tensor.tracer.producer.get(tensor.ssa)
     if producer is None or not _makes_memory(producer.op):
         return False
     for record in records:
         if not any(made is tensor for entry in record.entries for made in entry.outputs):
             return False
-    readers = [node.op for node in tensor.trace.nodes if tensor.value in node.inputs]
+    readers = [node.op for node in tensor.tracer.nodes if tensor.ssa in node.inputs]
     return all(_makes_memory(reader) for reader in readers)
 
 
