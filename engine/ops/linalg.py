@@ -84,7 +84,7 @@ def _back(grad: Tensor, matrix: Tensor, operand: Tensor) -> Tensor:
     category="linalg",
     primitive="MatMul",
     method=True,
-    fast=fast.binary(multiply),
+    fast=fast.binary(multiply, floats_only=True),
 )
 def matmul(input: TensorLike, other: TensorLike) -> Call:
     """Multiply matrices; axes before the last two are a batch and broadcast.
