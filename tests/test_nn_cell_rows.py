@@ -63,7 +63,7 @@ def test_row_18_registration() -> None:
 
     net = Net()
     assert [p.name for p in net.get_parameters()] == ["s", "layers.0.weight", "layers.0.bias"]
-    assert [n for n, _ in net.parameters_and_names()][0] == "scale"
+    assert next(n for n, _ in net.parameters_and_names()) == "scale"
     assert net.layers[0].param_prefix == "layers.0"
     net.layers.append(nn.Dense(2, 2))
     assert net.layers[1].weight.name == "layers.1.weight"
@@ -71,7 +71,7 @@ def test_row_18_registration() -> None:
         net.insert_child_to_cell("a.b", nn.ReLU())
     with pytest.raises(TypeError):
         net.layers = 3
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="another attribute"):
         net.insert_child_to_cell("scale", nn.ReLU())
     with pytest.warns(UserWarning, match="CellList"):
         net.hidden = [nn.Dense(2, 2)]
@@ -381,7 +381,7 @@ def test_to_float_computes_in_another_type_and_keeps_the_parameters(
     wrap: Callable[..., Any],
 ) -> None:
     net = nn.SequentialCell(nn.Dense(3, 4), nn.ReLU(), nn.Dense(4, 2))
-    call = wrap(lambda x: net(x))
+    call = wrap(net)
     exact = call(X)
     assert net.to_float(cw.float16) is net
     assert call(X).dtype is cw.float16

@@ -55,6 +55,8 @@ from .optim import (
     RMSProp,
     Rprop,
 )
+from .rnn import GRU, LSTM, RNN
+from .rnn_cells import GRUCell, LSTMCell, RNNCell
 from .schedule import (
     CosineDecayLR,
     ExponentialDecayLR,
@@ -81,7 +83,10 @@ __all__ = [
     "ELU",
     "FTRL",
     "GELU",
+    "GRU",
     "LARS",
+    "LSTM",
+    "RNN",
     "SGD",
     "AdaFactor",
     "AdaMax",
@@ -109,9 +114,11 @@ __all__ = [
     "FixedLossScaleUpdateCell",
     "Flatten",
     "ForwardValueAndGrad",
+    "GRUCell",
     "Identity",
     "InverseDecayLR",
     "L1Loss",
+    "LSTMCell",
     "Lamb",
     "LayerNorm",
     "LazyAdam",
@@ -128,6 +135,7 @@ __all__ = [
     "PolynomialDecayLR",
     "ProximalAdagrad",
     "RMSProp",
+    "RNNCell",
     "ReLU",
     "Rprop",
     "SequentialCell",
