@@ -218,6 +218,15 @@ from .logic import (
 from .loss import binary_cross_entropy_with_logits, l1_loss, mse_loss
 from .lp_pool import lp_pool1d, lp_pool2d
 from .lstm import lstm_layer, lstm_step
+from .masking import (
+    argwhere,
+    masked_fill,
+    masked_scatter,
+    masked_select,
+    nonzero,
+    unique,
+    unique_consecutive,
+)
 from .math import (
     abs,
     erf,
@@ -332,6 +341,15 @@ from .signs import (
 )
 from .slicing import strided_slice
 from .softmax import log_softmax, softmax
+from .sorting import (
+    argsort,
+    kthvalue,
+    mode,
+    msort,
+    sort,
+    topk,
+    unique_with_pad,
+)
 from .special import (
     digamma,
     erfc,
@@ -424,6 +442,8 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argsort",
+    "argwhere",
     "asin",
     "asinh",
     "atan",
@@ -581,6 +601,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "kaiser_window",
+    "kthvalue",
     "l1_loss",
     "l2_normalize",
     "layer_norm",
@@ -612,6 +633,9 @@ __all__ = [
     "lrn",
     "lstm_layer",
     "lstm_step",
+    "masked_fill",
+    "masked_scatter",
+    "masked_select",
     "matmul",
     "max",
     "max_pool1d",
@@ -627,10 +651,12 @@ __all__ = [
     "min",
     "minimum",
     "mod",
+    "mode",
     "momentum_update",
     "moveaxis",
     "movedim",
     "mse_loss",
+    "msort",
     "mul",
     "mvlgamma",
     "nan_to_num",
@@ -642,6 +668,7 @@ __all__ = [
     "neg",
     "nextafter",
     "nll_loss",
+    "nonzero",
     "normalize",
     "not_equal",
     "one_hot",
@@ -706,6 +733,7 @@ __all__ = [
     "sinh",
     "softmax",
     "softplus",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -735,6 +763,7 @@ __all__ = [
     "tensor_scatter_update",
     "tensor_split",
     "tile",
+    "topk",
     "transpose",
     "trapz",
     "tril_indices",
@@ -745,6 +774,9 @@ __all__ = [
     "unbind",
     "unflatten",
     "uniform",
+    "unique",
+    "unique_consecutive",
+    "unique_with_pad",
     "unsorted_segment_max",
     "unsorted_segment_mean",
     "unsorted_segment_min",

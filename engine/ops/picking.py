@@ -33,7 +33,8 @@ def as_positions(name: str, value: TensorLike) -> Tensor:
     return tensor
 
 
-def _gather_elements(input: Tensor, index: Tensor, dim: int) -> Tensor:
+def pick_elements(input: Tensor, index: Tensor, dim: int) -> Tensor:
+    """Return the elements at positions along an axis that ``index`` names."""
     positions, layout = along(index, dim)
     return _at(input, positions, layout)
 
@@ -56,7 +57,7 @@ def _fitting(name: str, input: Tensor, index: Tensor, dim: int) -> None:
 
 
 @composite(
-    _gather_elements, category="array", inputs=("input", "index"), primitive="GatherD", method=True
+    pick_elements, category="array", inputs=("input", "index"), primitive="GatherD", method=True
 )
 def gather_elements(input: TensorLike, dim: int, index: TensorLike) -> Call:
     """Pick single elements along an axis: ``out[i][j] = input[index[i][j]][j]`` for axis 0.
@@ -104,7 +105,7 @@ def _take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
         shape = (*common[:dim], tensor.shape[dim], *common[dim + 1 :])
         return tensor if tuple(tensor.shape) == shape else broadcast_to(tensor, shape)
 
-    return _gather_elements(spread(input), spread(indices), dim)
+    return pick_elements(spread(input), spread(indices), dim)
 
 
 @composite(_take_along_dim, category="array", inputs=("input", "indices"), method=True)
