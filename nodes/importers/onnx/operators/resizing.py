@@ -187,8 +187,8 @@ def affine_grid(call: Call, theta: Tensor, *_: Any) -> Tensor:
 @operator("GridSample")
 def grid_sample(call: Call, x: Tensor, grid: Tensor) -> Tensor:
     """Read images at the places of a grid, in [-1, 1]; any number of spatial axes."""
-    mode = call.attr("mode", "linear")
-    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    named: str = call.attr("mode", "linear")
+    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(named, named)
     spatial, rank = x.shape[2:], x.ndim - 2
     align = bool(call.attr("align_corners", 0))
     choices: list[list[tuple[Tensor, Tensor]]] = []
