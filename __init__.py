@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import sys
 
-from .engine import dataset, nn, ops
-from .engine.autograd import GradOperation, grad, value_and_grad
+from .engine import amp, context, dataset, nn, ops, runtime
+from .engine.autograd import (
+    GradOperation,
+    get_grad,
+    grad,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    no_grad,
+    value_and_grad,
+    vjp,
+)
 from .engine.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
 from .engine.compiler.jit import jit
-from .engine.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
+from .engine.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context, set_device
 from .engine.dtype import (
     bfloat16,
     bool_,
@@ -24,20 +35,25 @@ from .engine.dtype import (
     uint32,
     uint64,
 )
+from .engine.markers import jit_class, lazy_inline, ms_memory_recycle, mutable
 from .engine.nn import initializer
 from .engine.parameter import Parameter, ParameterTuple
 from .engine.random import get_seed, set_seed
 from .engine.tensor import Tensor, TensorSpec, from_numpy, tensor
 from .engine.vectorize import VmapWarning, vmap
 
+_no_grad = no_grad  # MindSpore's name of it
 __version__ = "0.1.0"
 
 # MindSpore's module paths, `import cellwire.nn` and `from cellwire.ops import relu` among them,
 # although the modules live in the engine.
 _MODULES = {
+    "amp": amp,
     "nn": nn,
     "ops": ops,
+    "context": context,
     "dataset": dataset,
+    "runtime": runtime,
     "common.initializer": initializer,
 }
 for _path, _module in _MODULES.items():
@@ -53,14 +69,17 @@ __all__ = [
     "TensorSpec",
     "VmapWarning",
     "__version__",
+    "amp",
     "bfloat16",
     "bool_",
+    "context",
     "dataset",
     "float16",
     "float32",
     "float64",
     "from_numpy",
     "get_context",
+    "get_grad",
     "get_seed",
     "grad",
     "initializer",
@@ -68,13 +87,24 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "jacfwd",
+    "jacrev",
     "jit",
+    "jit_class",
+    "jvp",
+    "lazy_inline",
+    "linearize",
     "load_checkpoint",
     "load_param_into_net",
+    "ms_memory_recycle",
+    "mutable",
     "nn",
+    "no_grad",
     "ops",
+    "runtime",
     "save_checkpoint",
     "set_context",
+    "set_device",
     "set_seed",
     "tensor",
     "uint8",
@@ -82,5 +112,6 @@ __all__ = [
     "uint32",
     "uint64",
     "value_and_grad",
+    "vjp",
     "vmap",
 ]

@@ -30,6 +30,8 @@ class Trace:
     Parameters become outputs (``writes``), seen by later reads inside the trace.
     """
 
+    logs = False
+
     def __init__(self) -> None:
         self.arguments: list[Value] = []
         self.captured: dict[int, tuple[Tensor, Value]] = {}
@@ -164,6 +166,38 @@ class Trace:
             tensor = cast_to(tensor, parameter.dtype)
         self.value_of(parameter)
         self.writes[id(parameter)] = (parameter, self.value_of(tensor))
+
+    def hook(self, tensor: Tensor, make: Callable[[], Op]) -> None:
+        """Put an op between a tensor and all that reads it, for gradients of the whole graph."""
+        if self._is_foreign():
+            return
+        if not isinstance(tensor, Traced):
+            raise TraceBreak(
+                "a hook is put on a tensor from outside, at each call another",
+                "register it outside the function",
+            )
+        value = self.value_of(tensor)
+        hooked = self.new_value(value.aval, value.origin)
+        node = Node(make(), (value,), (hooked,), (), value.origin)
+        producer = self.producer.get(value)
+        at = 0 if producer is None else self.nodes.index(producer) + 1
+        moved = {value: hooked}
+        for position in range(at, len(self.nodes)):
+            self._read_from(position, moved)
+        self.nodes.insert(at, node)
+        self.producer[hooked] = node
+        if value in self.known:
+            self.known[hooked] = self.known[value]
+        self.writes = {k: (t, moved.get(v, v)) for k, (t, v) in self.writes.items()}
+        tensor.ssa = hooked
+
+    def _read_from(self, position: int, moved: dict[Value, Value]) -> None:
+        node = self.nodes[position]
+        inputs = tuple(moved.get(value, value) for value in node.inputs)
+        if inputs != node.inputs:
+            changed = Node(node.op, inputs, node.outputs, node.attrs, node.origin)
+            self.nodes[position] = changed
+            self.producer.update(dict.fromkeys(node.outputs, changed))
 
     def guard_outcome(
         self, value: Value, outcome: Any, index: int | tuple[int, ...] | None

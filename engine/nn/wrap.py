@@ -203,7 +203,8 @@ class TrainOneStepCell(Cell):
             loss = self.network(*given)
             return ops.mul(loss, ops.cast(_scalar(scale), loss.dtype)), loss
 
-        (_, loss), grads = value_and_grad(scaled, None, self.weights, has_aux=True)(*inputs)
+        values, grads = value_and_grad(scaled, None, self.weights, has_aux=True)(*inputs)
+        (loss,) = values[1]
         return loss, grads
 
 

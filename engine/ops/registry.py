@@ -179,6 +179,8 @@ class Tracer(Protocol):
     """Something that takes ops instead of running them."""
 
     thread: int
+    logs: bool
+    """Whether it tells the records of the ops that it takes by itself."""
 
     def emit(self, op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
         """Return the traced outputs of one op: a tensor, or a tuple of them."""
@@ -194,6 +196,10 @@ class Tracer(Protocol):
 
     def random_key(self) -> Tensor:
         """Return a traced Int64 tensor ``[2]`` that each call fills with a new random key."""
+        ...
+
+    def hook(self, tensor: Tensor, make: Callable[[], Op]) -> None:
+        """Put the op that ``make`` gives, of one tensor, between a tensor and its readers."""
         ...
 
     def note_break(self, reason: Any) -> None:
@@ -293,7 +299,10 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
     An active trace emits a node; otherwise the kernel runs. Then every active record logs it.
     """
     if traces:
-        result = traces[-1].emit(op, inputs, attrs)
+        tracer = traces[-1]
+        result = tracer.emit(op, inputs, attrs)
+        if tracer.logs:
+            return result
     else:
         result = run_now(op, inputs, attrs)
     if records:

@@ -102,6 +102,8 @@ class Batched(Tensor):
 class BatchTrace:
     """Takes the ops of a vectorized function and runs them for all examples at once."""
 
+    logs = False
+
     def __init__(self, size: int, told: set[str] | None = None) -> None:
         self.size = size
         self.thread = threading.get_ident()
@@ -196,6 +198,14 @@ class BatchTrace:
                     registry.traces[-1].write(parameter, data)
                 else:
                     parameter.set_data(data)
+
+    def hook(self, tensor: Tensor, make: Callable[[], Op]) -> None:
+        """Refuse a hook that gradients taken outside would not see."""
+        if self.outer or len(registry.traces) > 1:
+            raise RuntimeError(
+                "vmap: register_hook inside the vectorized function would not be seen by"
+                " gradients taken outside of it; pass the tensor through ops.HookBackward(fn)."
+            )
 
     def note_break(self, reason: Any) -> None:
         """Leave it to the traces around this one."""
