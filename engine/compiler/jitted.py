@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import random as streams
+from ..context import context
 from ..ops import registry
 from ..ops.registry import OPS
 from ..parameter import Parameter
@@ -158,6 +159,8 @@ class Jitted:
 
     def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run what was compiled for such a call, or compile it; ``TraceBreak`` if it cannot."""
+        if not context.jit:
+            return self.function(*args, **kwargs)
         leaves, structure = flatten((args, kwargs), is_argument)
         key, numbers = self._key(leaves, structure)
         situation = self.situations.get(key)
