@@ -6,10 +6,12 @@ from .gradgraph import compiling_at_once, gradient_graph, gradients
 from .jacobians import jacfwd, jacrev
 from .products import jvp, linearize, vjp
 from .record import Record, is_recording, no_grad
+from .tensor_hooks import HookBackward
 from .transforms import get_grad, grad, value_and_grad
 
 __all__ = [
     "GradOperation",
+    "HookBackward",
     "Record",
     "compiling_at_once",
     "custom_bprop",

@@ -13,6 +13,7 @@ from ..ops import arithmetic, array, creation
 from ..ops.registry import Composite, Entry, GradContext, Grads, Op
 from ..tensor import Tensor
 from .record import Record
+from .tensor_hooks import apply_hooks, hooked
 
 
 def needed_entries(
@@ -45,17 +46,31 @@ def run_backward(
 ) -> list[Tensor | None]:
     """Return the gradients of ``outputs``, weighted by ``douts``, to ``wrt``; None: none flows."""
     grads: dict[int, Tensor] = {}
+    passed: set[int] = set()
     for tensor, dout in zip(outputs, douts, strict=True):
         if dout is not None:
             _accumulate(grads, tensor, dout)
     for entry, needs in reversed(needed_entries(entries, outputs, wrt)):
+        if hooked:
+            passed.update(_pass_hooks(entry.outputs, grads))
         held = tuple([grads.get(id(tensor)) for tensor in entry.outputs])
         if all(grad is None for grad in held):
             continue
         origin = None if entry.origin is None else entry.origin.gradient()
         with origins.at(origin):
             _apply_rule(entry, held, needs, grads)
+    if hooked:
+        _pass_hooks([tensor for tensor in wrt if id(tensor) not in passed], grads)
     return [grads.get(id(tensor)) for tensor in wrt]
+
+
+def _pass_hooks(tensors: Sequence[Tensor], grads: dict[int, Tensor]) -> set[int]:
+    """Let the tensors' hooks see the gradients, which are whole now; return who had their turn."""
+    turns = dict.fromkeys(id(tensor) for tensor in tensors)
+    for turn in turns:
+        if turn in hooked and turn in grads:
+            grads[turn] = apply_hooks(hooked[turn], grads[turn])
+    return set(turns)
 
 
 def _apply_rule(

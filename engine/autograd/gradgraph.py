@@ -15,6 +15,7 @@ from ..shape import Aval, shape_text
 from ..tensor import Tensor, wrap
 from .backward import needed_entries, ones_for, run_backward, zeros_for
 from .record import Record
+from .tensor_hooks import any_hooked
 from .writes import settle_writes
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ def gradients(
         or not all(t.dtype.is_float for t in outputs)
         # A Cell's own bprop is Python code that may do something else in each call.
         or any(e.op.name not in OPS and e.op.category != "graph" for e in entries)
+        or any_hooked(wrt)
+        or any(any_hooked((*e.inputs, *e.outputs)) for e in entries)
     )
     if direct or any(dout is None for dout in given):
         found = run_backward(entries, outputs, given, wrt)

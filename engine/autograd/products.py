@@ -165,8 +165,8 @@ class Linear:
         with Record() as self._twice:
             self.run = Recorded(name, fn, as_inputs(name, inputs), has_aux)
             self.derived = [t for t in self.run.inputs if t.dtype.is_float]
-            # The values do not matter where everything is linear in them.
-            self._seeds = [creation.zeros_like(output) for output in self.run.outputs]
+            # Any values would do where everything is linear in them; ones are away from kinks.
+            self._seeds = [creation.ones_like(output) for output in self.run.outputs]
             floats = [s if s.dtype.is_float else None for s in self._seeds]
             self._products = self.run.gradients(self.derived, floats)
 

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..autograd.tensor_hooks import hooks_of
 from ..parameter import Parameter, switches
+from ..tensor import Tensor
 from .chains import Chain, Held, TooLargeError, snapshot
 from .functions import Functions
 from .traced import TraceBreak, in_package
@@ -106,7 +108,7 @@ class Reads:
         """Guard what no chain names, and compile the check.
 
         That is attributes read from Cells in loops, the code and defaults of the functions
-        entered, and which Parameters (``captured`` and those of the Cells) are trained.
+        entered, and which Parameters (``captured`` and those of the Cells) are trained and hooked.
         """
         for code in self.walked:
             for function in self.functions.of.get(code, ()):
@@ -117,8 +119,7 @@ class Reads:
                     chain = Chain(cell, "object", type(cell).__name__, (("attr", name),))
                     self.add(chain, cell.__dict__[name])
         held = [p for cell in self.cells.values() for p in cell.__dict__["_params"].values()]
-        parameters = [p for p in (*held, *captured) if isinstance(p, Parameter)]
-        self.hold = compile_check([*self.guards.values()], same_training(parameters))
+        self.hold = compile_check([*self.guards.values()], same_training([*held, *captured]))
         for chain in self.changed():
             for container, content in self.originals.values():
                 _refill(container, content)
@@ -157,20 +158,25 @@ def is_cell(value: Any) -> bool:
     return hasattr(type(value), "construct") and "_cells" in getattr(value, "__dict__", ())
 
 
-def same_training(parameters: list[Parameter]) -> Callable[[], bool]:
-    """Return a check that the same of the Parameters are trained as now."""
-    flags = [p.requires_grad for p in parameters]
+def same_training(tensors: list[Tensor]) -> Callable[[], bool]:
+    """Return a check that the same of the tensors are trained, with the same hooks, as now."""
+    flags = [_training(tensor) for tensor in tensors]
     seen = [switches[0]]
 
     def same() -> bool:
         if seen[0] == switches[0]:
             return True
-        if [p.requires_grad for p in parameters] != flags:
+        if [_training(tensor) for tensor in tensors] != flags:
             return False
         seen[0] = switches[0]
         return True
 
     return same
+
+
+def _training(tensor: Tensor) -> object:
+    trained = tensor.requires_grad if isinstance(tensor, Parameter) else None
+    return trained, hooks_of(tensor)
 
 
 def compile_check(guards: list[Guard], same: Callable[[], bool]) -> Callable[[], bool]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import random as streams
+from ..autograd.tensor_hooks import any_hooked, hooked
 from ..context import context
 from ..ops import registry
 from ..ops.registry import OPS
@@ -144,7 +145,7 @@ class Jitted:
         if self.signature is not None:
             check_signature(self.signature, args)
         try:
-            if not kwargs:
+            if not kwargs and not hooked:
                 key = tuple([a.data.shape if a.__class__ is Tensor else None for a in args])
                 types_ = [a.data.dtype for a in args if a.__class__ is Tensor]
                 quick = self.quick.get((*key, *types_))
@@ -162,6 +163,10 @@ class Jitted:
         if not context.jit:
             return self.function(*args, **kwargs)
         leaves, structure = flatten((args, kwargs), is_argument)
+        if hooked and any_hooked(leaf for leaf in leaves if isinstance(leaf, Tensor)):
+            raise TraceBreak(
+                "an argument has a hook", "register hooks on tensors that the function makes"
+            )
         key, numbers = self._key(leaves, structure)
         situation = self.situations.get(key)
         if situation is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 # The modules' gradient rules use each other; arithmetic opens the ring. The others act on Tensor.
@@ -798,11 +799,22 @@ __all__ = [
 ]
 
 _PRIMITIVES = make_primitives()
+
+_TRANSFORMS = {
+    **dict.fromkeys(
+        ("GradOperation", "HookBackward", "get_grad", "grad", "jacfwd", "jacrev", "jvp",
+         "linearize", "value_and_grad", "vjp"), "..autograd",
+    ),
+    "vmap": "..vectorize",
+}  # fmt: skip
+"""Modules that stand on the ops, by the names that MindSpore has here too."""
 _methods.attach_functions(globals())
 
 
 def __getattr__(name: str) -> Any:
-    """Return the primitive class of that name, made from the op table."""
+    """Return the primitive class of that name, or a transform that MindSpore has among its ops."""
+    if name in _TRANSFORMS:
+        return getattr(importlib.import_module(_TRANSFORMS[name], __package__), name)
     found = _PRIMITIVES.get(name)
     if found is None:
         raise AttributeError(f"cellwire.ops has no {name!r}.")
@@ -810,4 +822,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PRIMITIVES})
+    return sorted({*globals(), *_PRIMITIVES, *_TRANSFORMS})
