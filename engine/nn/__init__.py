@@ -13,9 +13,21 @@ from .activation import (
     Tanh,
     get_activation,
 )
+from .adaptive_pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+)
 from .cell import Cell
 from .container import CellDict, CellList, SequentialCell
-from .layers import Conv2d, Dense, Embedding
+from .conv_transpose import Conv1dTranspose, Conv2dTranspose, Conv3dTranspose
+from .convolution import Conv1d, Conv2d, Conv3d
+from .dropout import Dropout
+from .embedding import Embedding, EmbeddingLookup
+from .layers import BiDense, Dense
 from .learning_rate import (
     cosine_decay_lr,
     exponential_decay_lr,
@@ -34,7 +46,7 @@ from .loss import (
     NLLLoss,
     SoftmaxCrossEntropyWithLogits,
 )
-from .norm import BatchNorm1d, BatchNorm2d, Dropout, LayerNorm
+from .norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from .optim import (
     ASGD,
     FTRL,
@@ -55,8 +67,18 @@ from .optim import (
     RMSProp,
     Rprop,
 )
+from .pooling import AvgPool1d, AvgPool2d, AvgPool3d, MaxPool1d, MaxPool2d, MaxPool3d
 from .rnn import GRU, LSTM, RNN
 from .rnn_cells import GRUCell, LSTMCell, RNNCell
+from .sample_norm import (
+    LRN,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    RMSNorm,
+)
 from .schedule import (
     CosineDecayLR,
     ExponentialDecayLR,
@@ -66,7 +88,16 @@ from .schedule import (
     PolynomialDecayLR,
     WarmUpLR,
 )
-from .shaping import AvgPool2d, Flatten, Identity, MaxPool2d
+from .shaping import Flatten, Identity
+from .unpooling import (
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+)
 from .wrap import (
     DistributedGradReducer,
     DynamicLossScaleUpdateCell,
@@ -85,6 +116,7 @@ __all__ = [
     "GELU",
     "GRU",
     "LARS",
+    "LRN",
     "LSTM",
     "RNN",
     "SGD",
@@ -95,14 +127,29 @@ __all__ = [
     "Adam",
     "AdamW",
     "AdamWeightDecay",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
     "AvgPool2d",
+    "AvgPool3d",
     "BCEWithLogitsLoss",
     "BatchNorm1d",
     "BatchNorm2d",
+    "BatchNorm3d",
+    "BiDense",
     "Cell",
     "CellDict",
     "CellList",
+    "Conv1d",
+    "Conv1dTranspose",
     "Conv2d",
+    "Conv2dTranspose",
+    "Conv3d",
+    "Conv3dTranspose",
     "CosineDecayLR",
     "CrossEntropyLoss",
     "Dense",
@@ -110,14 +157,23 @@ __all__ = [
     "Dropout",
     "DynamicLossScaleUpdateCell",
     "Embedding",
+    "EmbeddingLookup",
     "ExponentialDecayLR",
     "FixedLossScaleUpdateCell",
     "Flatten",
     "ForwardValueAndGrad",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GRUCell",
+    "GroupNorm",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "InverseDecayLR",
     "L1Loss",
+    "LPPool1d",
+    "LPPool2d",
     "LSTMCell",
     "Lamb",
     "LayerNorm",
@@ -127,13 +183,19 @@ __all__ = [
     "LogSoftmax",
     "MAELoss",
     "MSELoss",
+    "MaxPool1d",
     "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
     "Momentum",
     "NLLLoss",
     "NaturalExpDecayLR",
     "Optimizer",
     "PolynomialDecayLR",
     "ProximalAdagrad",
+    "RMSNorm",
     "RMSProp",
     "RNNCell",
     "ReLU",
@@ -144,6 +206,7 @@ __all__ = [
     "Softmax",
     "SoftmaxCrossEntropyWithLogits",
     "Softplus",
+    "SyncBatchNorm",
     "Tanh",
     "TrainOneStepCell",
     "TrainOneStepWithLossScaleCell",

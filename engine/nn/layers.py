@@ -1,9 +1,9 @@
-"""Layers with weights: Dense, Conv2d, Embedding."""
+"""Fully connected layers, and how layers get their weights and check their sizes."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 from .. import ops
 from ..dtype import DType, dtype_of, float32
@@ -13,7 +13,6 @@ from .cell import Cell
 from .initializer import HeUniform, Initializer, Uniform, initializer
 
 Init = Tensor | str | Initializer | float | None
-PadMode = Literal["same", "valid", "pad"]
 
 
 def weight_of(init: Init, shape: tuple[int, ...], dtype: DType) -> Parameter:
@@ -43,18 +42,18 @@ def positive(owner: str, name: str, value: Any) -> int:
     return value
 
 
-def pair(owner: str, name: str, value: int | tuple[int, int]) -> tuple[int, int]:
-    """A size for both axes of an image.
+def sizes(owner: str, name: str, value: int | tuple[int, ...], axes: int) -> tuple[int, ...]:
+    """A size for each of so many axes, from one for all or one for each.
 
     Raises
     ------
-    ValueError
-        If it is neither a positive int nor two of them.
+    TypeError, ValueError
+        If it is neither a positive int nor so many of them.
     """
-    both = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
-    if len(both) != 2:
-        raise ValueError(f"{owner}: {name} must be one int or two, it is {value!r}.")
-    return positive(owner, name, both[0]), positive(owner, name, both[1])
+    each = tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
+    if len(each) != axes:
+        raise ValueError(f"{owner}: {name} must be one int or {axes}, it is {value!r}.")
+    return tuple(positive(owner, name, size) for size in each)
 
 
 class Dense(Cell):
@@ -123,154 +122,60 @@ def _activation(chosen: str | Cell | None) -> Cell | None:
     return get_activation(chosen)
 
 
-class Conv2d(Cell):
-    """A convolution over images.
+class BiDense(Cell):
+    """A layer of products of two inputs' elements: ``x1 @ weight[o] @ x2 + bias[o]``.
 
     Parameters
     ----------
-    in_channels, out_channels : int
-        Channels of the input and of the output.
-    kernel_size : int or tuple of int
-        Height and width of the window.
-    stride : int or tuple of int
-        Steps of the window.
-    pad_mode : {"same", "valid", "pad"}
-        ``same`` pads so that the output is the input's size divided by the stride, ``valid`` not at
-        all, ``pad`` by `padding`.
-    padding : int or tuple of int
-        Zeros around the image under ``pad``: one number, or top, bottom, left and right.
-    dilation : int or tuple of int
-        Distance of the window's taps.
-    group : int
-        How many groups the channels are split into.
-    has_bias : bool
-        Whether a bias is added to each channel.
+    in1_channels, in2_channels : int
+        Sizes of the inputs' last axes.
+    out_channels : int
+        Size of the output's last axis.
     weight_init, bias_init : Tensor, str, Initializer or number, optional
-        Initial values; by default uniform within ``sqrt(1 / fan_in)``.
+        Initial values; by default uniform within ``sqrt(1 / in1_channels)``.
+    has_bias : bool
+        Whether a bias is added.
     dtype : DType
         Type of the parameters.
-    x : Tensor
-        ``[n, in_channels, h, w]``.
+    input1 : Tensor
+        ``[..., in1_channels]``.
+    input2 : Tensor
+        ``[..., in2_channels]``, with the same sizes before; the output is ``[..., out_channels]``.
 
     Raises
     ------
     TypeError, ValueError
-        If a size does not fit.
+        If a size is no positive int.
     """
 
     def __init__(
         self,
-        in_channels: int,
+        in1_channels: int,
+        in2_channels: int,
         out_channels: int,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int] = 1,
-        pad_mode: PadMode = "same",
-        padding: int | tuple[int, int, int, int] = 0,
-        dilation: int | tuple[int, int] = 1,
-        group: int = 1,
-        has_bias: bool = False,
         weight_init: Init = None,
         bias_init: Init = None,
+        has_bias: bool = True,
         dtype: DType = float32,
     ) -> None:
         super().__init__()
-        self.in_channels = positive("Conv2d", "in_channels", in_channels)
-        self.out_channels = positive("Conv2d", "out_channels", out_channels)
-        self.kernel_size = pair("Conv2d", "kernel_size", kernel_size)
-        self.stride = pair("Conv2d", "stride", stride)
-        self.pad_mode, self.padding = pad_mode, padding
-        self.dilation = pair("Conv2d", "dilation", dilation)
-        self.group = positive("Conv2d", "group", group)
+        self.in1_channels = positive("BiDense", "in1_channels", in1_channels)
+        self.in2_channels = positive("BiDense", "in2_channels", in2_channels)
+        self.out_channels = positive("BiDense", "out_channels", out_channels)
         self.has_bias = bool(has_bias)
-        if in_channels % group or out_channels % group:
-            raise ValueError(
-                f"Conv2d: in_channels {in_channels} and out_channels {out_channels} must be"
-                f" multiples of group {group}."
-            )
-        if pad_mode != "pad" and padding not in (0, (0, 0, 0, 0)):
-            raise ValueError(
-                f"Conv2d: padding {padding!r} needs pad_mode 'pad', it is {pad_mode!r}."
-            )
         kind = dtype_of(dtype)
-        shape = (out_channels, in_channels // group, *self.kernel_size)
-        self.weight = weight_of(weight_init, shape, kind)
-        fan_in = math.prod(shape[1:])
-        self.bias = bias_of(bias_init, out_channels, fan_in, kind) if has_bias else None
+        shape = (out_channels, in1_channels, in2_channels)
+        chosen = Uniform(1.0 / math.sqrt(in1_channels)) if weight_init is None else weight_init
+        self.weight = weight_of(chosen, shape, kind)
+        self.bias = bias_of(bias_init, out_channels, in1_channels, kind) if has_bias else None
 
-    def construct(self, x: Tensor) -> Tensor:
-        """Convolve."""
-        return ops.conv2d(
-            x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation,
-            self.group,
-        )  # fmt: skip
+    def construct(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """Apply the layer."""
+        return ops.bidense(input1, input2, self.weight, self.bias)
 
     def extend_repr(self) -> str:
-        """Sizes and padding."""
+        """Sizes and bias."""
         return (
-            f"input_channels={self.in_channels}, output_channels={self.out_channels},"
-            f" kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode},"
-            f" padding={self.padding}, dilation={self.dilation}, group={self.group},"
-            f" has_bias={self.has_bias}"
+            f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels},"
+            f" out_channels={self.out_channels}, has_bias={self.has_bias}"
         )
-
-
-class Embedding(Cell):
-    """A table of vectors, looked up by number.
-
-    Parameters
-    ----------
-    vocab_size : int
-        How many vectors.
-    embedding_size : int
-        Their length.
-    use_one_hot : bool
-        Whether to look up by a product with one-hot rows; the result is the same.
-    embedding_table : Tensor, str, Initializer or number
-        Initial values.
-    padding_idx : int, optional
-        A number whose vector starts as zeros.
-    dtype : DType
-        Type of the table.
-    x : Tensor
-        Integers of any shape; the output has one axis more, of `embedding_size`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is no positive int, or `padding_idx` is outside the table.
-    """
-
-    def __init__(
-        self,
-        vocab_size: int,
-        embedding_size: int,
-        use_one_hot: bool = False,
-        embedding_table: Init = "normal",
-        padding_idx: int | None = None,
-        dtype: DType = float32,
-    ) -> None:
-        super().__init__()
-        self.vocab_size = positive("Embedding", "vocab_size", vocab_size)
-        self.embedding_size = positive("Embedding", "embedding_size", embedding_size)
-        self.use_one_hot = bool(use_one_hot)
-        if padding_idx is not None and not 0 <= padding_idx < vocab_size:
-            raise ValueError(
-                f"Embedding: padding_idx {padding_idx} is outside 0..{vocab_size - 1}."
-            )
-        self.padding_idx = padding_idx
-        chosen = "normal" if embedding_table is None else embedding_table
-        table = Parameter(initializer(chosen, (vocab_size, embedding_size), dtype))
-        if padding_idx is not None:
-            table.data[padding_idx] = 0
-        self.embedding_table = table
-
-    def construct(self, x: Tensor) -> Tensor:
-        """Look the vectors up."""
-        if self.use_one_hot:
-            rows = ops.one_hot(x, self.vocab_size, 1.0, 0.0)
-            return ops.matmul(rows, self.embedding_table)
-        return ops.gather(self.embedding_table, x, 0)
-
-    def extend_repr(self) -> str:
-        """Sizes."""
-        return f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}"

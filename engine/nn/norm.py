@@ -1,22 +1,26 @@
-"""Normalisation and dropout."""
+"""Normalisation over batches, with running statistics."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from .. import ops
 from ..dtype import DType, dtype_of, float32
 from ..parameter import Parameter
 from ..tensor import Tensor
 from .cell import Cell
+from .convolution import channels_back, channels_first, image_format
 from .initializer import Initializer, initializer
 from .layers import Init, positive
 
 
-def _given(init: Init, default: str) -> Tensor | str | Initializer | float:
+def given(init: Init, default: str) -> Tensor | str | Initializer | float:
+    """Return the initial values, those by default if none are given."""
     return default if init is None else init
 
 
 class _BatchNorm(Cell):
-    """Statistics and affine parameters of `BatchNorm1d` and `BatchNorm2d`."""
+    """Statistics and affine parameters of normalisation over batches."""
 
     axes: tuple[int, ...] = ()
 
@@ -43,7 +47,7 @@ class _BatchNorm(Cell):
         kind, shape = dtype_of(dtype), (num_features,)
 
         def parameter(init: Init, trained: bool) -> Parameter:
-            return Parameter(initializer(_given(init, "zeros"), shape, kind), requires_grad=trained)
+            return Parameter(initializer(given(init, "zeros"), shape, kind), requires_grad=trained)
 
         self.moving_mean = parameter(moving_mean_init, False)
         self.moving_variance = parameter(moving_var_init, False)
@@ -121,6 +125,8 @@ class BatchNorm2d(_BatchNorm):
         Initial scale, shift and running statistics.
     use_batch_statistics : bool, optional
         Always (or never) the batch's statistics; by default in training only.
+    data_format : {"NCHW", "NHWC"}
+        Whether channels come before rows and columns, or last.
     dtype : DType
         Type of the parameters.
     x : Tensor
@@ -133,104 +139,120 @@ class BatchNorm2d(_BatchNorm):
 
     axes = (4,)
 
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        moving_mean_init: Init = "zeros",
+        moving_var_init: Init = "ones",
+        use_batch_statistics: bool | None = None,
+        data_format: Literal["NCHW", "NHWC"] = "NCHW",
+        dtype: DType = float32,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init,
+            moving_var_init, use_batch_statistics, dtype,
+        )  # fmt: skip
+        self.data_format = image_format("BatchNorm2d", data_format)
 
-class LayerNorm(Cell):
-    """Brings the last axes of each example to mean 0 and variance 1, then scales and shifts.
+    def construct(self, x: Tensor) -> Tensor:
+        """Normalise; in training by the batch's statistics, which also move the running ones."""
+        if self.data_format == "NCHW":
+            return super().construct(x)
+        images = channels_first(x, self.data_format)
+        return channels_back(super().construct(images), self.data_format)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Brings each channel of a batch of volumes to mean 0 and variance 1, then scales and shifts.
 
     Parameters
     ----------
-    normalized_shape : int or tuple of int
-        Sizes of the last axes, which scale and shift have.
-    begin_norm_axis : int
-        The first of the axes that are normalised; by default the last axis alone.
-    begin_params_axis : int
-        The first of the axes with scale and shift, those of `normalized_shape`.
-    gamma_init, beta_init : Tensor, str, Initializer or number
-        Initial scale and shift.
-    epsilon : float
+    num_features : int
+        Channels of the input.
+    eps : float
         Added to the variance.
+    momentum : float
+        Share of the old running statistics that is kept.
+    affine : bool
+        Whether scale and shift are trained.
+    gamma_init, beta_init, moving_mean_init, moving_var_init : Tensor, str, Initializer or number
+        Initial scale, shift and running statistics.
+    use_batch_statistics : bool, optional
+        Always (or never) the batch's statistics; by default in training only.
     dtype : DType
         Type of the parameters.
     x : Tensor
-        ``[..., *normalized_shape]``.
+        ``[n, num_features, d, h, w]``.
 
     References
     ----------
-    Ba, Kiros and Hinton, Layer Normalization, 2016.
+    Ioffe and Szegedy, Batch Normalization, 2015.
     """
 
-    def __init__(
-        self,
-        normalized_shape: int | tuple[int, ...],
-        begin_norm_axis: int = -1,
-        begin_params_axis: int = -1,
-        gamma_init: Init = "ones",
-        beta_init: Init = "zeros",
-        epsilon: float = 1e-7,
-        dtype: DType = float32,
-    ) -> None:
-        super().__init__()
-        single = isinstance(normalized_shape, int)
-        sizes = (normalized_shape,) if single else tuple(normalized_shape)
-        self.normalized_shape = tuple(positive("LayerNorm", "a size", size) for size in sizes)
-        self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
-        self.epsilon = epsilon
-        kind = dtype_of(dtype)
-        shape = self.normalized_shape
-        self.gamma = Parameter(initializer(_given(gamma_init, "ones"), shape, kind))
-        self.beta = Parameter(initializer(_given(beta_init, "zeros"), shape, kind))
-
-    def construct(self, x: Tensor) -> Tensor:
-        """Normalise."""
-        axis = self.begin_norm_axis
-        first = axis if axis >= 0 else axis + len(x.shape)
-        normalized = tuple(x.shape[first:])
-        if normalized == self.normalized_shape:
-            return ops.layer_norm(x, normalized, self.gamma, self.beta, self.epsilon)
-        out = ops.layer_norm(x, normalized, eps=self.epsilon)
-        return ops.add(ops.mul(out, self.gamma), self.beta)
-
-    def extend_repr(self) -> str:
-        """Sizes."""
-        return (
-            f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis},"
-            f" begin_params_axis={self.begin_params_axis}"
-        )
+    axes = (5,)
 
 
-class Dropout(Cell):
-    """Sets elements to zero at random while training, and scales the others up.
+class SyncBatchNorm(_BatchNorm):
+    """Normalisation over the batch of all devices; there is one, so it is that of `BatchNorm2d`.
 
     Parameters
     ----------
-    keep_prob : float
-        Probability of keeping an element; used when `p` is not given.
-    p : float, optional
-        Probability of zero.
+    num_features : int
+        Channels of the input.
+    eps : float
+        Added to the variance.
+    momentum : float
+        Share of the old running statistics that is kept.
+    affine : bool
+        Whether scale and shift are trained.
+    gamma_init, beta_init, moving_mean_init, moving_var_init : Tensor, str, Initializer or number
+        Initial scale, shift and running statistics.
+    use_batch_statistics : bool, optional
+        Always (or never) the batch's statistics; by default in training only.
+    process_groups : list of list of int, optional
+        Which devices share a batch; there is one device, of rank 0.
+    dtype : DType
+        Type of the parameters.
     x : Tensor
-        Any shape.
+        ``[n, num_features, ...]``, of two to five axes.
 
     Raises
     ------
     ValueError
-        If a probability is not in 0..1.
+        If a group names a device that does not exist.
 
     References
     ----------
-    Srivastava et al., Dropout, 2014.
+    Ioffe and Szegedy, Batch Normalization, 2015.
     """
 
-    def __init__(self, keep_prob: float = 0.5, p: float | None = None) -> None:
-        super().__init__()
-        dropped = 1.0 - keep_prob if p is None else p
-        if not 0 <= dropped < 1:
-            raise ValueError(f"Dropout: the probability of zero must be in 0..1, it is {dropped}.")
-        self.p = dropped
+    axes = (2, 3, 4, 5)
 
-    def construct(self, x: Tensor) -> Tensor:
-        """Drop elements in training; give the input back otherwise."""
-        return ops.dropout(x, self.p, self.training)
-
-    def extend_repr(self) -> str:
-        """The probability."""
-        return f"p={self.p}"
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        moving_mean_init: Init = "zeros",
+        moving_var_init: Init = "ones",
+        use_batch_statistics: bool | None = None,
+        process_groups: list[list[int]] | None = None,
+        dtype: DType = float32,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init,
+            moving_var_init, use_batch_statistics, dtype,
+        )  # fmt: skip
+        if process_groups is not None and process_groups != [[0]]:
+            raise ValueError(
+                f"SyncBatchNorm: process_groups must be [[0]], there is one device; they are"
+                f" {process_groups}."
+            )
