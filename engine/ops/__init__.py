@@ -44,6 +44,7 @@ from .array import (
     transpose,
     unsqueeze,
 )
+from .assign import Assign, AssignAdd, AssignSub, assign, assign_add, assign_sub
 from .attention import scaled_dot_product_attention
 from .avg_pool import avg_pool1d, avg_pool2d, avg_pool3d
 from .axes import (
@@ -88,6 +89,15 @@ from .bitwise import (
     bitwise_xor,
     invert,
     logical_xor,
+)
+from .blocks import (
+    batch_to_space_nd,
+    channel_shuffle,
+    depth_to_space,
+    pixel_shuffle,
+    pixel_unshuffle,
+    space_to_batch_nd,
+    space_to_depth,
 )
 from .cast import cast
 from .conv import conv2d
@@ -162,6 +172,10 @@ from .exponentials import (
     logit,
     xdivy,
     xlogy,
+)
+from .folding import (
+    fold,
+    unfold,
 )
 from .fractional_pool import fractional_max_pool2d, fractional_max_pool3d
 from .grids import (
@@ -293,6 +307,13 @@ from .primitives import Primitive, Print, make_primitives
 from .random import dropout, rand, randn, standard_normal, uniform
 from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
+from .resize import (
+    interpolate,
+    resize_bicubic,
+    resize_bilinear,
+    resize_nearest_neighbor,
+    upsample,
+)
 from .rnn import rnn_layer
 from .rounding import (
     ceil,
@@ -303,6 +324,10 @@ from .rounding import (
     rint,
     round,
     trunc,
+)
+from .sampling import (
+    affine_grid,
+    grid_sample,
 )
 from .scattering import (
     scatter_add,
@@ -406,6 +431,9 @@ from .windows import (
 
 __all__ = [
     "OPS",
+    "Assign",
+    "AssignAdd",
+    "AssignSub",
     "Op",
     "Primitive",
     "Print",
@@ -424,6 +452,7 @@ __all__ = [
     "addcdiv",
     "addcmul",
     "addn",
+    "affine_grid",
     "all",
     "all_finite",
     "allclose",
@@ -447,6 +476,9 @@ __all__ = [
     "argwhere",
     "asin",
     "asinh",
+    "assign",
+    "assign_add",
+    "assign_sub",
     "atan",
     "atan2",
     "atanh",
@@ -458,6 +490,7 @@ __all__ = [
     "avg_pool3d",
     "bartlett_window",
     "batch_norm",
+    "batch_to_space_nd",
     "bessel_i0",
     "bessel_i0e",
     "bessel_i1",
@@ -492,6 +525,7 @@ __all__ = [
     "cbrt",
     "cdist",
     "ceil",
+    "channel_shuffle",
     "chunk",
     "clamp",
     "clip_by_global_norm",
@@ -520,6 +554,7 @@ __all__ = [
     "cumsum",
     "deg2rad",
     "dense",
+    "depth_to_space",
     "diag_embed",
     "diff",
     "digamma",
@@ -554,6 +589,7 @@ __all__ = [
     "floor_div",
     "floor_mod",
     "fmod",
+    "fold",
     "frac",
     "fractional_max_pool2d",
     "fractional_max_pool3d",
@@ -567,6 +603,7 @@ __all__ = [
     "gelu",
     "greater",
     "greater_equal",
+    "grid_sample",
     "group_norm",
     "gru_layer",
     "gru_step",
@@ -593,6 +630,7 @@ __all__ = [
     "inplace_sub",
     "inplace_update",
     "instance_norm",
+    "interpolate",
     "invert",
     "isclose",
     "isfinite",
@@ -679,6 +717,8 @@ __all__ = [
     "pairwise_distance",
     "pdist",
     "permute",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "polygamma",
     "positive",
     "pow",
@@ -695,6 +735,9 @@ __all__ = [
     "repeat_elements",
     "repeat_interleave",
     "reshape",
+    "resize_bicubic",
+    "resize_bilinear",
+    "resize_nearest_neighbor",
     "reverse",
     "rint",
     "rms_norm",
@@ -735,6 +778,8 @@ __all__ = [
     "softmax",
     "softplus",
     "sort",
+    "space_to_batch_nd",
+    "space_to_depth",
     "split",
     "sqrt",
     "square",
@@ -774,6 +819,7 @@ __all__ = [
     "truncate_mod",
     "unbind",
     "unflatten",
+    "unfold",
     "uniform",
     "unique",
     "unique_consecutive",
@@ -785,6 +831,7 @@ __all__ = [
     "unsorted_segment_sum",
     "unsqueeze",
     "unstack",
+    "upsample",
     "var",
     "var_mean",
     "vector_norm",

@@ -10,7 +10,7 @@ import numpy as np
 from ..shape import Aval, Dim, Shape, ShapeError, SymDim, element_count, shape_text
 from ..tensor import Tensor
 from . import slicing
-from .array import reshape, transpose
+from .array import reshape
 from .cast import TensorLike, as_tensor
 from .registry import Call, GradContext, Grads, Host, Op, View, apply, op
 from .rules import as_shape, normalize_axes, normalize_axis, same
@@ -430,8 +430,3 @@ def each(entry: Op, prepare: Any) -> Any:
         return apply(entry, *prepare(inputs))
 
     return call
-
-
-def permuted(input: Tensor, order: Sequence[int]) -> Tensor:
-    """Return the axes in another order, or the tensor itself where nothing changes."""
-    return input if list(order) == list(range(len(order))) else transpose(input, tuple(order))
