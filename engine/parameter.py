@@ -26,15 +26,33 @@ class Parameter(LazyTensor):
         Name in its Cell.
     requires_grad : bool
         Whether it is trained.
+    layerwise_parallel, parallel_optimizer : bool
+        How MindSpore spreads it over several devices; kept, and of no effect on one.
+
+    Raises
+    ------
+    TypeError
+        If the name is no string.
     """
 
-    __slots__ = ("_requires_grad", "name", "version")
+    __slots__ = (
+        "_name", "_requires_grad", "comm_fusion", "layerwise_parallel", "parallel_optimizer",
+        "version",
+    )  # fmt: skip
 
     def __init__(
-        self, default_input: Any, name: str | None = None, requires_grad: bool = True
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
     ) -> None:
-        self.name = "Parameter" if name is None else name
+        self.name = name
         self._requires_grad = bool(requires_grad)
+        self.layerwise_parallel = layerwise_parallel
+        self.parallel_optimizer = parallel_optimizer
+        self.comm_fusion = 1
         self.version = 0
         if isinstance(default_input, LazyTensor):
             self._aval = default_input.aval
@@ -43,6 +61,17 @@ class Parameter(LazyTensor):
             data = to_array(default_input)
             self._aval = Aval(data.shape, dtype_of(data.dtype))
             self.data = data
+
+    @property
+    def name(self) -> str:
+        """Name in its Cell; ``"Parameter"`` before it has one."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str | None) -> None:
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"a parameter's name is a string, not {type(value).__name__}.")
+        self._name = "Parameter" if value is None else value
 
     @property
     def requires_grad(self) -> bool:
@@ -117,10 +146,50 @@ class Parameter(LazyTensor):
             self.version += 1
         return self
 
-    def clone(self, init: str = "same") -> Parameter:
-        """Return a new parameter of the same values, or of zeros with ``init="zeros"``."""
-        data = np.zeros(self.shape, self.dtype.numpy) if init == "zeros" else self.data
-        return Parameter(data, self.name, self.requires_grad)
+    def assign_value(self, value: Any) -> Parameter:
+        """Write new values into this parameter: ``set_data`` by another name."""
+        return self.set_data(value)
+
+    def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
+        """Make the buffer now and return this parameter.
+
+        Parameters
+        ----------
+        layout, set_sliced
+            How MindSpore cuts it for several devices; of no effect on one.
+        """
+        self.data  # noqa: B018 - reading the unset slot makes it
+        return self
+
+    def value(self) -> Tensor:
+        """Return the values as a tensor that later writes into this parameter do not change."""
+        from .ops.array import identity
+
+        return identity(self)
+
+    @property
+    def inited_param(self) -> Parameter:
+        """This parameter: there is no other one whose buffer was made."""
+        return self
+
+    def clone(self, init: Any = "same") -> Parameter:
+        """Return a new parameter of the same shape, dtype and settings.
+
+        Parameters
+        ----------
+        init : str, Tensor, Initializer or number
+            ``"same"`` for the same values, else what ``initializer`` takes, as ``"zeros"``.
+        """
+        from .nn.initializer import initializer
+
+        same = isinstance(init, str) and init == "same"
+        data = self if same else initializer(init, self.shape, self.dtype)
+        twin = Parameter(
+            data.data if same else data, self.name, self.requires_grad, self.layerwise_parallel,
+            self.parallel_optimizer,
+        )  # fmt: skip
+        twin.comm_fusion = self.comm_fusion
+        return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         return self.clone()
@@ -150,3 +219,20 @@ class ParameterTuple(tuple[Parameter, ...]):
             if not isinstance(item, Parameter):
                 raise TypeError(f"ParameterTuple holds Parameters, not {type(item).__name__}.")
         return super().__new__(cls, items)
+
+    def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
+        """Return new parameters of the same shapes, named ``prefix.name``: an optimizer's state.
+
+        Parameters
+        ----------
+        prefix : str
+            What the names begin with.
+        init : str, Tensor, Initializer or number
+            As of ``Parameter.clone``.
+        """
+        if not isinstance(prefix, str):
+            raise TypeError(f"clone: prefix must be a string, not {type(prefix).__name__}.")
+        twins = [parameter.clone(init) for parameter in self]
+        for twin in twins:
+            twin.name = f"{prefix}.{twin.name}"
+        return ParameterTuple(twins)

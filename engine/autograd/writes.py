@@ -60,7 +60,8 @@ def _part(entries: list[Entry], write: Write, first: dict[int, Tensor]) -> None:
         )
     if write.position < len(entries):
         entry = entries[write.position]
-        entries[write.position] = entry._replace(inputs=renamed(entry.inputs))
+        if any(tensor is write.tensor for tensor in entry.outputs):  # the write itself, logged
+            entries[write.position] = entry._replace(inputs=renamed(entry.inputs))
 
 
 def _check(

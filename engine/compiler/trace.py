@@ -164,7 +164,7 @@ class Trace:
             )
         if tensor.dtype is not parameter.dtype:
             tensor = cast_to(tensor, parameter.dtype)
-        self.value_of(parameter)
+        self._keep_what_was_read(parameter)
         self.writes[id(parameter)] = (parameter, self.value_of(tensor))
 
     def hook(self, tensor: Tensor, make: Callable[[], Op]) -> None:
@@ -198,6 +198,22 @@ class Trace:
             changed = Node(node.op, inputs, node.outputs, node.attrs, node.origin)
             self.nodes[position] = changed
             self.producer.update(dict.fromkeys(node.outputs, changed))
+
+    def _keep_what_was_read(self, tensor: Tensor) -> None:
+        """Let gradients that are being recorded use what they read of a tensor before a write."""
+        before = Traced(self, self.value_of(tensor))
+        for record in registry.active_records():
+            for position, entry in enumerate(record.entries):
+                if not any(read is tensor for read in entry.inputs):
+                    continue
+                if getattr(tensor, "requires_grad", False):
+                    raise TraceBreak(
+                        "a trained Parameter is written to after it was read, in a function that"
+                        " is derived",
+                        "write to it after the gradient is taken, as optimizers do",
+                    )
+                inputs = tuple([before if read is tensor else read for read in entry.inputs])
+                record.entries[position] = entry._replace(inputs=inputs)
 
     def guard_outcome(
         self, value: Value, outcome: Any, index: int | tuple[int, ...] | None

@@ -46,6 +46,7 @@ from .array import (
 )
 from .assign import Assign, AssignAdd, AssignSub, assign, assign_add, assign_sub
 from .attention import scaled_dot_product_attention
+from .assign import Assign, AssignAdd, AssignSub, assign, assign_add, assign_sub
 from .avg_pool import avg_pool1d, avg_pool2d, avg_pool3d
 from .axes import (
     flip,
@@ -434,6 +435,9 @@ __all__ = [
     "Assign",
     "AssignAdd",
     "AssignSub",
+    "Assign",
+    "AssignAdd",
+    "AssignSub",
     "Op",
     "Primitive",
     "Print",
@@ -476,6 +480,9 @@ __all__ = [
     "argwhere",
     "asin",
     "asinh",
+    "assign",
+    "assign_add",
+    "assign_sub",
     "assign",
     "assign_add",
     "assign_sub",

@@ -22,6 +22,7 @@ from .registry import (
     Op,
     Pointwise,
     Reduce,
+    active_records,
     log,
     note_write,
     op,
@@ -224,7 +225,7 @@ def _write_traced(tensor: Tensor, changed: Tensor) -> None:
     from ..compiler.traced import TraceBreak, Traced
 
     if not isinstance(tensor, Traced):
-        if records:
+        if active_records():
             raise TraceBreak(
                 "a tensor from outside was written to while a gradient is taken",
                 "write to it outside of what is derived, or return the new value",
@@ -242,7 +243,7 @@ def _write_traced(tensor: Tensor, changed: Tensor) -> None:
 
 def _tell_records(tensor: Tensor, before: Tensor, changed: Tensor) -> None:
     """Let the handle mean the changed tensor from now on, and another one what it was."""
-    for record in records:
+    for record in active_records():
         for position, entry in enumerate(record.entries):
             inputs = tuple([before if t is tensor else t for t in entry.inputs])
             outputs = tuple(
@@ -256,7 +257,7 @@ def _is_alone(tensor: Any) -> bool:
     producer = tensor.tracer.producer.get(tensor.ssa)
     if producer is None or not _makes_memory(producer.op):
         return False
-    for record in records:
+    for record in active_records():
         if not any(made is tensor for entry in record.entries for made in entry.outputs):
             return False
     readers = [node.op for node in tensor.tracer.nodes if tensor.ssa in node.inputs]
