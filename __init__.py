@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 
 from .engine import amp, context, dataset, nn, ops, runtime
 from .engine.autograd import (
@@ -58,6 +59,13 @@ _MODULES = {
 }
 for _path, _module in _MODULES.items():
     sys.modules[f"{__name__}.{_path}"] = _module
+    _parent, _, _name = _path.rpartition(".")
+    if _parent:  # `from cellwire.common import initializer`
+        _folder = sys.modules.setdefault(
+            f"{__name__}.{_parent}", types.ModuleType(f"{__name__}.{_parent}")
+        )
+        setattr(_folder, _name, _module)
+        setattr(sys.modules[__name__], _parent, _folder)
 
 __all__ = [
     "GRAPH_MODE",
