@@ -46,7 +46,6 @@ from .array import (
 )
 from .assign import Assign, AssignAdd, AssignSub, assign, assign_add, assign_sub
 from .attention import scaled_dot_product_attention
-from .assign import Assign, AssignAdd, AssignSub, assign, assign_add, assign_sub
 from .avg_pool import avg_pool1d, avg_pool2d, avg_pool3d
 from .axes import (
     flip,
@@ -435,9 +434,6 @@ __all__ = [
     "Assign",
     "AssignAdd",
     "AssignSub",
-    "Assign",
-    "AssignAdd",
-    "AssignSub",
     "Op",
     "Primitive",
     "Print",
@@ -480,9 +476,6 @@ __all__ = [
     "argwhere",
     "asin",
     "asinh",
-    "assign",
-    "assign_add",
-    "assign_sub",
     "assign",
     "assign_add",
     "assign_sub",
