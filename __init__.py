@@ -15,6 +15,7 @@ from .engine.autograd import (
     jvp,
     linearize,
     no_grad,
+    recompute,
     value_and_grad,
     vjp,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "nn",
     "no_grad",
     "ops",
+    "recompute",
     "runtime",
     "save_checkpoint",
     "set_context",

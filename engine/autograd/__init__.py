@@ -9,6 +9,8 @@ from .record import Record, is_recording, no_grad
 from .tensor_hooks import HookBackward
 from .transforms import get_grad, grad, value_and_grad
 
+from .recompute import recompute  # isort: skip - the compiler stands on what is above
+
 __all__ = [
     "GradOperation",
     "HookBackward",
@@ -25,6 +27,7 @@ __all__ = [
     "jvp",
     "linearize",
     "no_grad",
+    "recompute",
     "value_and_grad",
     "vjp",
 ]

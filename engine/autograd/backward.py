@@ -6,7 +6,8 @@ an outer record it is itself recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import origin as origins
 from ..ops import arithmetic, array, creation
@@ -96,10 +97,15 @@ def rule_gradients(op: Op, context: GradContext) -> Grads:
 def _derive_expansion(op: Op, context: GradContext) -> Grads:
     if not isinstance(op.lowering, Composite):
         raise NotImplementedError(f"{op.name}: no gradient is defined for these inputs.")
+    return derive_through(op.lowering.fn, context)
+
+
+def derive_through(fn: Callable[..., Any], context: GradContext) -> Grads:
+    """Return the gradients to an op's inputs, ``fn`` being what the op does, in other ops."""
     with Record() as record:
         # Fresh handles, so that an input given twice gets two gradients.
         inputs = tuple(array.identity(tensor) for tensor in context.inputs)
-        result = op.lowering.fn(*inputs, **context.attrs)
+        result = fn(*inputs, **context.attrs)
     outputs = result if isinstance(result, tuple) else (result,)
     wrt = [tensor for tensor, need in zip(inputs, context.needs, strict=True) if need]
     found = iter(run_backward(record.entries, outputs, context.douts, wrt))

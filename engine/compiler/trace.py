@@ -27,12 +27,14 @@ class Trace:
     """Collects nodes while Python code runs on ``Traced`` tensors.
 
     Tensors and Parameters from outside become inputs by identity (``captured``); writes to
-    Parameters become outputs (``writes``), seen by later reads inside the trace.
+    Parameters become outputs (``writes``), seen by later reads inside the trace. A ``nested``
+    trace makes a graph inside another one, whose tensors are from outside too.
     """
 
     logs = False
 
-    def __init__(self) -> None:
+    def __init__(self, nested: bool = False) -> None:
+        self.nested = nested
         self.arguments: list[Value] = []
         self.captured: dict[int, tuple[Tensor, Value]] = {}
         self.constants: dict[Value, np.ndarray] = {}
@@ -91,12 +93,13 @@ class Trace:
     def value_of(self, tensor: Tensor) -> Value:
         """Return the SSA value of a tensor, which becomes an input when it is from outside."""
         if isinstance(tensor, Traced):
-            if tensor.tracer is not self:
+            if tensor.tracer is self:
+                return tensor.ssa
+            if not self.nested:
                 raise TraceBreak(
                     "a tensor of one trace was used inside another",
                     "pass it as an argument instead of keeping it in a variable",
                 )
-            return tensor.ssa
         written = self.writes.get(id(tensor))
         if written is not None:
             return written[1]
@@ -225,7 +228,7 @@ class Trace:
     def concrete(self, value: Value) -> np.ndarray:
         """Evaluate ``value`` by interpreting what leads to it with the actual inputs."""
         for tensor, captured in self.captured.values():
-            if captured not in self.known:
+            if captured not in self.known and not self.nested:
                 self.known[captured] = tensor.data
         for node in self._needed(value):
             results = run_node(node, [self.known[v] for v in node.inputs])
@@ -310,13 +313,15 @@ def trace(
     avals: Sequence[Aval],
     arrays: Sequence[np.ndarray] | None = None,
     call: Callable[[Sequence[Tensor]], object] | None = None,
+    nested: bool = False,
 ) -> TracedCall:
     """Run ``fn`` on traced tensors of ``avals`` and return the graph it made.
 
     ``call`` says how ``fn`` is called with the traced tensors; by default as ``fn(*tensors)``.
-    ``arrays`` are the actual values, needed where Python branches on a tensor's value.
+    ``arrays`` are the actual values, needed where Python branches on a tensor's value. ``nested``
+    is for a part of a function that is being traced.
     """
-    record = Trace()
+    record = Trace(nested)
     with tracing(record):
         tensors = [
             record.argument(aval, None if arrays is None else arrays[i])

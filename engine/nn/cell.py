@@ -43,6 +43,7 @@ class Cell(Registered):
         fields["hooks"] = Hooks()
         fields["_has_bprop"] = hasattr(self, "bprop")
         fields["_compute_type"] = None
+        fields["_recomputed"] = False
         fields["_given_inputs"] = None
         fields["_flags"] = {}
         fields["training"] = False
@@ -81,9 +82,35 @@ class Cell(Registered):
             run = self._construct_with_bprop
         if fields["_compute_type"] is not None:
             run = self._construct_cast
+        if fields["_recomputed"] and (records or traces):
+            return self._call_recomputed(run, args, kwargs)
         if fields["hooks"]:
             return call_with_hooks(self, run, args, kwargs)
         return run(*args, **kwargs)
+
+    def _call_recomputed(
+        self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        from ..autograd.recompute import recompute
+
+        def block(*given: Any, **named: Any) -> Any:
+            return call_with_hooks(self, run, given, named)
+
+        return recompute(block, *args, **kwargs)
+
+    def recompute(self, mode: bool = True, **options: Any) -> Self:
+        """Let gradients compute what is in this Cell once more instead of keeping it.
+
+        Parameters
+        ----------
+        mode : bool
+            Whether to do so from now on.
+        **options
+            MindSpore's settings for several devices; kept for scripts, of no effect on one.
+        """
+        self.__dict__["_recomputed"] = bool(mode)
+        self.hooks.version += 1  # what was compiled keeps other values
+        return self
 
     def _construct_with_bprop(self, *args: Any, **kwargs: Any) -> Any:
         from ..autograd.custom import custom_bprop
