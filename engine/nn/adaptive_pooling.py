@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .. import ops
+from ..ops.adaptive_pool import OutputSize
 from ..tensor import Tensor
 from .cell import Cell
 
@@ -85,7 +86,7 @@ class AdaptiveAvgPool2d(AdaptivePooling):
 
     axes = 2
 
-    def __init__(self, output_size: int | tuple[int | None, ...]) -> None:
+    def __init__(self, output_size: OutputSize) -> None:
         super().__init__()
         self.set_size(output_size)
 
@@ -112,7 +113,7 @@ class AdaptiveAvgPool3d(AdaptivePooling):
 
     axes = 3
 
-    def __init__(self, output_size: int | tuple[int | None, ...]) -> None:
+    def __init__(self, output_size: OutputSize) -> None:
         super().__init__()
         self.set_size(output_size)
 
@@ -168,9 +169,7 @@ class AdaptiveMaxPool2d(AdaptivePooling):
 
     axes = 2
 
-    def __init__(
-        self, output_size: int | tuple[int | None, ...], return_indices: bool = False
-    ) -> None:
+    def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
         super().__init__()
         self.set_size(output_size)
         self.return_indices = bool(return_indices)
@@ -200,9 +199,7 @@ class AdaptiveMaxPool3d(AdaptivePooling):
 
     axes = 3
 
-    def __init__(
-        self, output_size: int | tuple[int | None, ...], return_indices: bool = False
-    ) -> None:
+    def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
         super().__init__()
         self.set_size(output_size)
         self.return_indices = bool(return_indices)

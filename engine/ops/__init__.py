@@ -100,6 +100,13 @@ from .blocks import (
     space_to_depth,
 )
 from .cast import cast
+from .chains import (
+    chain_matmul,
+    cross,
+    matrix_power,
+    multi_dot,
+    vander,
+)
 from .conv import conv2d
 from .conv_axes import conv1d, conv3d
 from .conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
@@ -130,6 +137,14 @@ from .cumulative import (
     logcumsumexp,
     trapz,
 )
+from .decomposition import (
+    cholesky,
+    cholesky_inverse,
+    cholesky_solve,
+    eigh,
+    eigvalsh,
+    qr,
+)
 from .distance import (
     cdist,
     cosine_similarity,
@@ -147,6 +162,9 @@ from .division import (
     remainder,
     truncate_div,
     truncate_mod,
+)
+from .einsum import (
+    einsum,
 )
 from .elements import (
     index_add,
@@ -206,6 +224,14 @@ from .hyperbolic import (
     sinh,
 )
 from .index import gather, one_hot
+from .inversion import (
+    det,
+    inverse,
+    logdet,
+    slogdet,
+    solve,
+    solve_triangular,
+)
 from .joining import cat, concat, stack, tile
 from .limits import (
     clip_by_global_norm,
@@ -233,6 +259,11 @@ from .logic import (
 from .loss import binary_cross_entropy_with_logits, l1_loss, mse_loss
 from .lp_pool import lp_pool1d, lp_pool2d
 from .lstm import lstm_layer, lstm_step
+from .lu import (
+    lu_factor,
+    lu_solve,
+    lu_unpack,
+)
 from .masking import (
     argwhere,
     masked_fill,
@@ -256,6 +287,11 @@ from .math import (
     sqrt,
     square,
 )
+from .matrix_functions import (
+    lstsq,
+    matrix_exp,
+    pinv,
+)
 from .max_pool import max_pool1d, max_pool3d
 from .mixtures import (
     accumulate_n,
@@ -266,6 +302,7 @@ from .mixtures import (
     squared_difference,
 )
 from .norm import layer_norm
+from .norm_primitives import BatchNorm, LayerNorm
 from .norms import (
     count_nonzero,
     logsumexp,
@@ -304,6 +341,18 @@ from .predicates import (
     isreal,
 )
 from .primitives import Primitive, Print, make_primitives
+from .products import (
+    dot,
+    ger,
+    inner,
+    kron,
+    mm,
+    mv,
+    outer,
+    tensor_dot,
+    tensordot,
+    vdot,
+)
 from .random import dropout, rand, randn, standard_normal, uniform
 from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
@@ -328,6 +377,13 @@ from .rounding import (
 from .sampling import (
     affine_grid,
     grid_sample,
+)
+from .scaled_sums import (
+    addbmm,
+    addmm,
+    addmv,
+    addr,
+    baddbmm,
 )
 from .scattering import (
     scatter_add,
@@ -387,6 +443,14 @@ from .special import (
     polygamma,
     zeta,
 )
+from .spectral import (
+    matrix_cond,
+    matrix_norm,
+    matrix_rank,
+    norm,
+    svd,
+    svdvals,
+)
 from .splitting import (
     chunk,
     dsplit,
@@ -418,9 +482,28 @@ from .stacking import (
     vstack,
 )
 from .statistics import argmax, argmin, max, min, std, var
+from .triangles import (
+    diag,
+    diagflat,
+    diagonal,
+    trace,
+    tril,
+    triu,
+)
 from .trigonometry import cos, sin, tanh
 from .unpool import max_unpool1d, max_unpool2d, max_unpool3d
 from .update import adam_update, all_finite, momentum_update, sgd_update
+from .window_primitives import (
+    AvgPool,
+    AvgPool3D,
+    Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
+    MaxPool,
+    MaxPool3D,
+    MaxPoolWithArgmaxV2,
+)
 from .windows import (
     bartlett_window,
     blackman_window,
@@ -434,6 +517,17 @@ __all__ = [
     "Assign",
     "AssignAdd",
     "AssignSub",
+    "AvgPool",
+    "AvgPool3D",
+    "BatchNorm",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "LayerNorm",
+    "MaxPool",
+    "MaxPool3D",
+    "MaxPoolWithArgmaxV2",
     "Op",
     "Primitive",
     "Print",
@@ -449,9 +543,13 @@ __all__ = [
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
     "add",
+    "addbmm",
     "addcdiv",
     "addcmul",
+    "addmm",
+    "addmv",
     "addn",
+    "addr",
     "affine_grid",
     "all",
     "all_finite",
@@ -488,6 +586,7 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "baddbmm",
     "bartlett_window",
     "batch_norm",
     "batch_to_space_nd",
@@ -525,7 +624,11 @@ __all__ = [
     "cbrt",
     "cdist",
     "ceil",
+    "chain_matmul",
     "channel_shuffle",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clip_by_global_norm",
@@ -547,6 +650,7 @@ __all__ = [
     "cosine_similarity",
     "count_nonzero",
     "cov",
+    "cross",
     "cross_entropy",
     "cummax",
     "cummin",
@@ -555,14 +659,22 @@ __all__ = [
     "deg2rad",
     "dense",
     "depth_to_space",
+    "det",
+    "diag",
     "diag_embed",
+    "diagflat",
+    "diagonal",
     "diff",
     "digamma",
     "div",
     "divide",
+    "dot",
     "dropout",
     "dsplit",
     "dstack",
+    "eigh",
+    "eigvalsh",
+    "einsum",
     "elu",
     "embedding",
     "empty",
@@ -601,6 +713,7 @@ __all__ = [
     "gather_nd",
     "gcd",
     "gelu",
+    "ger",
     "greater",
     "greater_equal",
     "grid_sample",
@@ -626,11 +739,13 @@ __all__ = [
     "index_fill",
     "index_put",
     "index_select",
+    "inner",
     "inplace_add",
     "inplace_sub",
     "inplace_update",
     "instance_norm",
     "interpolate",
+    "inverse",
     "invert",
     "isclose",
     "isfinite",
@@ -640,6 +755,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "kaiser_window",
+    "kron",
     "kthvalue",
     "l1_loss",
     "l2_normalize",
@@ -660,6 +776,7 @@ __all__ = [
     "logaddexp",
     "logaddexp2",
     "logcumsumexp",
+    "logdet",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -672,10 +789,19 @@ __all__ = [
     "lrn",
     "lstm_layer",
     "lstm_step",
+    "lstsq",
+    "lu_factor",
+    "lu_solve",
+    "lu_unpack",
     "masked_fill",
     "masked_scatter",
     "masked_select",
     "matmul",
+    "matrix_cond",
+    "matrix_exp",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
     "max",
     "max_pool1d",
     "max_pool2d",
@@ -689,6 +815,7 @@ __all__ = [
     "meshgrid",
     "min",
     "minimum",
+    "mm",
     "mod",
     "mode",
     "momentum_update",
@@ -697,6 +824,8 @@ __all__ = [
     "mse_loss",
     "msort",
     "mul",
+    "multi_dot",
+    "mv",
     "mvlgamma",
     "nan_to_num",
     "nanmean",
@@ -708,21 +837,25 @@ __all__ = [
     "nextafter",
     "nll_loss",
     "nonzero",
+    "norm",
     "normalize",
     "not_equal",
     "one_hot",
     "ones",
     "ones_like",
+    "outer",
     "pad",
     "pairwise_distance",
     "pdist",
     "permute",
+    "pinv",
     "pixel_shuffle",
     "pixel_unshuffle",
     "polygamma",
     "positive",
     "pow",
     "prod",
+    "qr",
     "quantile",
     "rad2deg",
     "rand",
@@ -775,8 +908,11 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
+    "slogdet",
     "softmax",
     "softplus",
+    "solve",
+    "solve_triangular",
     "sort",
     "space_to_batch_nd",
     "space_to_depth",
@@ -793,12 +929,15 @@ __all__ = [
     "strided_slice",
     "sub",
     "sum",
+    "svd",
+    "svdvals",
     "swapaxes",
     "swapdims",
     "take",
     "take_along_dim",
     "tan",
     "tanh",
+    "tensor_dot",
     "tensor_scatter_add",
     "tensor_scatter_div",
     "tensor_scatter_elements",
@@ -808,11 +947,15 @@ __all__ = [
     "tensor_scatter_sub",
     "tensor_scatter_update",
     "tensor_split",
+    "tensordot",
     "tile",
     "topk",
+    "trace",
     "transpose",
     "trapz",
+    "tril",
     "tril_indices",
+    "triu",
     "triu_indices",
     "trunc",
     "truncate_div",
@@ -832,8 +975,10 @@ __all__ = [
     "unsqueeze",
     "unstack",
     "upsample",
+    "vander",
     "var",
     "var_mean",
+    "vdot",
     "vector_norm",
     "vsplit",
     "vstack",

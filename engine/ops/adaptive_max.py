@@ -11,7 +11,7 @@ import numpy as np
 from ..dtype import int64
 from ..shape import Aval, ShapeError
 from ..tensor import Tensor
-from .adaptive_pool import areas, output_sizes
+from .adaptive_pool import OutputSize, areas, output_sizes
 from .cast import TensorLike, as_tensor
 from .expansion import expanded
 from .planes import plane_add
@@ -115,7 +115,7 @@ def _prepare(
     primitive="AdaptiveMaxPool1D",
 )
 def adaptive_max_pool1d(
-    input: TensorLike, output_size: int | tuple[int | None, ...], return_indices: bool = False
+    input: TensorLike, output_size: OutputSize, return_indices: bool = False
 ) -> Call:
     """Return maxima of areas of sequences, so many as asked for.
 
@@ -150,7 +150,7 @@ def adaptive_max_pool1d(
     primitive="AdaptiveMaxPool2D",
 )
 def adaptive_max_pool2d(
-    input: TensorLike, output_size: int | tuple[int | None, ...], return_indices: bool = False
+    input: TensorLike, output_size: OutputSize, return_indices: bool = False
 ) -> Call:
     """Return maxima of areas of images, so many as asked for.
 
@@ -185,7 +185,7 @@ def adaptive_max_pool2d(
     primitive="AdaptiveMaxPool3D",
 )
 def adaptive_max_pool3d(
-    input: TensorLike, output_size: int | tuple[int | None, ...], return_indices: bool = False
+    input: TensorLike, output_size: OutputSize, return_indices: bool = False
 ) -> Call:
     """Return maxima of areas of volumes, so many as asked for.
 

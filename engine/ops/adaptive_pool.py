@@ -21,6 +21,9 @@ from .registry import Call, Composite, GradContext, Grads, Host, checked, op
 from .rules import require_float, require_ndim
 from .sliding import Sizes
 
+OutputSize = int | tuple[int, ...] | tuple[int | None, ...]
+"""One size for all axes, or one an axis, where None keeps the input's."""
+
 
 def areas(size: int, count: int) -> Iterator[slice]:
     """Return the elements of an axis that each output element covers."""
@@ -181,7 +184,7 @@ def _prepare_mean(op_name: str, axes: int, input: TensorLike, output_size: Any) 
     inputs=("input",),
     primitive="AdaptiveAvgPool1D",
 )
-def adaptive_avg_pool1d(input: TensorLike, output_size: int | tuple[int | None, ...]) -> Call:
+def adaptive_avg_pool1d(input: TensorLike, output_size: OutputSize) -> Call:
     """Return means of areas of sequences, so many as asked for.
 
     Parameters
@@ -212,7 +215,7 @@ def adaptive_avg_pool1d(input: TensorLike, output_size: int | tuple[int | None, 
     inputs=("input",),
     primitive="AdaptiveAvgPool2D",
 )
-def adaptive_avg_pool2d(input: TensorLike, output_size: int | tuple[int | None, ...]) -> Call:
+def adaptive_avg_pool2d(input: TensorLike, output_size: OutputSize) -> Call:
     """Return means of areas of images, so many as asked for.
 
     Parameters
@@ -243,7 +246,7 @@ def adaptive_avg_pool2d(input: TensorLike, output_size: int | tuple[int | None, 
     inputs=("input",),
     primitive="AdaptiveAvgPool3D",
 )
-def adaptive_avg_pool3d(input: TensorLike, output_size: int | tuple[int | None, ...]) -> Call:
+def adaptive_avg_pool3d(input: TensorLike, output_size: OutputSize) -> Call:
     """Return means of areas of volumes, so many as asked for.
 
     Parameters

@@ -112,7 +112,7 @@ def _expand(
     kernel=expanded(_expand),
     lowering=Composite(_expand),
     category="nn",
-    inputs=("query", "key", "value", "attn_mask", "random_key"),
+    inputs=("query", "key", "value", "attn_mask"),
     primitive="ScaledDotProductAttention",
 )
 def scaled_dot_product_attention(

@@ -163,7 +163,7 @@ def _prepare(
     kernel=expanded(_expand),
     lowering=Composite(_expand),
     category="nn",
-    inputs=("input", "_random_samples"),
+    inputs=("input",),
     primitive="FractionalMaxPool2D",
 )
 def fractional_max_pool2d(
@@ -216,7 +216,7 @@ def fractional_max_pool2d(
     kernel=expanded(_expand),
     lowering=Composite(_expand),
     category="nn",
-    inputs=("input", "_random_samples"),
+    inputs=("input",),
     primitive="FractionalMaxPool3D",
 )
 def fractional_max_pool3d(

@@ -1,0 +1,357 @@
+"""Primitives of windows and norms, whose attributes are not those of the functions.
+
+As of every primitive, attributes go to the constructor and tensors to the call; what does not fit
+raises in the constructor, or before anything is computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dtype import int32, int64
+from ..shape import ShapeError, shape_text
+from ..tensor import Tensor
+from .avg_pool import avg_pool2d, avg_pool3d
+from .cast import cast_to
+from .conv import conv2d, conv2d_input_grad, float_operands
+from .conv_axes import conv3d
+from .conv_transpose import conv_transpose3d
+from .max_pool import max_pool3d
+from .pool import max_pool2d
+from .primitives import Primitive
+from .registry import OPS
+from .sliding import Sizes, as_sides, as_sizes, mode_of, out_sizes, padding_of
+
+
+def _channels_first(owner: str, data_format: str, wanted: str = "NCHW") -> None:
+    if data_format != wanted:
+        raise ValueError(f"{owner}: data_format must be {wanted!r}, it is {data_format!r}.")
+
+
+def _trailing(owner: str, name: str, value: Any, axes: int) -> Sizes:
+    """Return sizes of windows, which may be given with those of the batch and the channels."""
+    given = tuple(value) if isinstance(value, tuple | list) else value
+    if isinstance(given, tuple) and len(given) == axes + 2 and given[:2] == (1, 1):
+        given = given[2:]
+    return as_sizes(f"{owner}: {name}", given, axes)
+
+
+class _Windows(Primitive):
+    """What primitives of convolutions share."""
+
+    axes = 2
+
+    def _set(
+        self,
+        channels: int,
+        sizes: tuple[Any, Any, Any],
+        mode: int,
+        pad: tuple[str, Any],
+        group: int,
+        data_format: str,
+    ) -> None:
+        owner = type(self).__name__
+        _channels_first(owner, data_format, "NCHW" if self.axes == 2 else "NCDHW")
+        if mode != 1:
+            raise ValueError(f"{owner}: mode must be 1, the cross-correlation, it is {mode!r}.")
+        pad_mode = mode_of(owner, pad[0])
+        if any(as_sides(f"{owner}: pad", pad[1], self.axes)) and pad_mode != "pad":
+            raise ValueError(f"{owner}: pad {pad[1]!r} needs pad_mode 'pad', it is {pad_mode!r}.")
+        as_sizes(f"{owner}: channels", channels, 1)
+        as_sizes(f"{owner}: group", group, 1)
+        self.attrs = {
+            "out_channel": channels,
+            "kernel_size": as_sizes(f"{owner}: kernel_size", sizes[0], self.axes),
+            "pad_mode": pad_mode, "pad": pad[1],
+            "stride": _trailing(owner, "stride", sizes[1], self.axes),
+            "dilation": _trailing(owner, "dilation", sizes[2], self.axes),
+            "group": group,
+        }  # fmt: skip
+
+    def _check_weight(self, weight: Tensor) -> None:
+        wanted = (self.attrs["out_channel"], *self.attrs["kernel_size"])
+        if (weight.shape[0], *weight.shape[2:]) != wanted:
+            raise ShapeError(
+                f"{type(self).__name__}: weight {shape_text(weight.shape)} does not have"
+                f" {wanted[0]} filters of {shape_text(wanted[1:])}."
+            )
+
+
+class Conv2D(_Windows):
+    """Slides filters over images: ``Conv2D(out_channel, kernel_size, ...)(x, weight)``."""
+
+    op = OPS["conv2d"]
+
+    def __init__(
+        self,
+        out_channel: int,
+        kernel_size: int | tuple[int, int],
+        mode: int = 1,
+        pad_mode: str = "valid",
+        pad: int | tuple[int, ...] = 0,
+        stride: int | tuple[int, ...] = 1,
+        dilation: int | tuple[int, ...] = 1,
+        group: int = 1,
+        data_format: str = "NCHW",
+    ) -> None:
+        sizes = (kernel_size, stride, dilation)
+        self._set(out_channel, sizes, mode, (pad_mode, pad), group, data_format)
+
+    def __call__(self, x: Tensor, weight: Tensor) -> Tensor:
+        """Convolve ``[n, c, h, w]`` with ``[out_channel, c / group, rows, columns]``."""
+        self._check_weight(weight)
+        a = self.attrs
+        pad = (a["pad_mode"], a["pad"])
+        return conv2d(x, weight, None, a["stride"], *pad, a["dilation"], a["group"])
+
+
+class Conv3D(_Windows):
+    """Slides filters over volumes: ``Conv3D(out_channel, kernel_size, ...)(x, weight)``."""
+
+    op = OPS["conv3d"]
+    axes = 3
+
+    def __init__(
+        self,
+        out_channel: int,
+        kernel_size: int | tuple[int, int, int],
+        mode: int = 1,
+        pad_mode: str = "valid",
+        pad: int | tuple[int, ...] = 0,
+        stride: int | tuple[int, ...] = 1,
+        dilation: int | tuple[int, ...] = 1,
+        group: int = 1,
+        data_format: str = "NCDHW",
+    ) -> None:
+        sizes = (kernel_size, stride, dilation)
+        self._set(out_channel, sizes, mode, (pad_mode, pad), group, data_format)
+
+    def __call__(self, x: Tensor, weight: Tensor) -> Tensor:
+        """Convolve ``[n, c, d, h, w]`` with ``[out_channel, c / group, frames, rows, columns]``."""
+        self._check_weight(weight)
+        a = self.attrs
+        pad = (a["pad_mode"], a["pad"])
+        return conv3d(x, weight, None, a["stride"], *pad, a["dilation"], a["group"])
+
+
+class Conv2DTranspose(_Windows):
+    """The gradient of `Conv2D` to images of a given shape: ``(...)(dout, weight, input_size)``.
+
+    ``out_channel`` is the number of filters, so of the channels of ``dout``.
+    """
+
+    op = OPS["conv_transpose2d"]
+
+    def __init__(
+        self,
+        out_channel: int,
+        kernel_size: int | tuple[int, int],
+        pad_mode: str = "valid",
+        pad: int | tuple[int, ...] = 0,
+        pad_list: tuple[int, ...] | None = None,
+        mode: int = 1,
+        stride: int | tuple[int, ...] = 1,
+        dilation: int | tuple[int, ...] = 1,
+        group: int = 1,
+        data_format: str = "NCHW",
+    ) -> None:
+        sizes = (kernel_size, stride, dilation)
+        given = (pad_mode, pad if pad_list is None else pad_list)
+        self._set(out_channel, sizes, mode, given, group, data_format)
+
+    def __call__(self, dout: Tensor, weight: Tensor, input_size: Any) -> Tensor:
+        """Return images of shape ``input_size`` from ``dout`` and the filters."""
+        self._check_weight(weight)
+        dout, weight = float_operands(dout, weight)
+        a, size = self.attrs, tuple(input_size)[2:]
+        steps = (a["kernel_size"], a["stride"], a["dilation"])
+        name = "Conv2DTranspose"
+        sides = padding_of(name, size, *steps, a["pad_mode"], a["pad"])
+        seen = out_sizes(name, size, a["kernel_size"], a["stride"], sides, a["dilation"])
+        wanted = (dout.shape[0], weight.shape[1] * a["group"])
+        if seen != tuple(dout.shape[2:]) or tuple(input_size)[:2] != wanted:
+            raise ShapeError(
+                f"{name}: images of shape {shape_text(input_size)} give"
+                f" {shape_text((*wanted[:1], a['out_channel'], *seen))}, not dout"
+                f" {shape_text(dout.shape)}; their channels must be {wanted[1]}."
+            )
+        return conv2d_input_grad(
+            dout, weight, size, stride=a["stride"], padding=sides, dilation=a["dilation"],
+            groups=a["group"],
+        )  # fmt: skip
+
+
+class Conv3DTranspose(_Windows):
+    """A transposed convolution over volumes: ``Conv3DTranspose(in, out, kernel)(dout, weight)``."""
+
+    op = OPS["conv_transpose3d"]
+    axes = 3
+
+    def __init__(
+        self,
+        in_channel: int,
+        out_channel: int,
+        kernel_size: int | tuple[int, int, int],
+        mode: int = 1,
+        pad_mode: str = "valid",
+        pad: int | tuple[int, ...] = 0,
+        stride: int | tuple[int, ...] = 1,
+        dilation: int | tuple[int, ...] = 1,
+        group: int = 1,
+        output_padding: int | tuple[int, int, int] = 0,
+        data_format: str = "NCDHW",
+    ) -> None:
+        sizes = (kernel_size, stride, dilation)
+        self._set(in_channel, sizes, mode, (pad_mode, pad), group, data_format)
+        as_sizes("Conv3DTranspose: out_channel", out_channel, 1)
+        self.attrs["output_padding"] = output_padding
+
+    def __call__(self, dout: Tensor, weight: Tensor) -> Tensor:
+        """Spread ``[n, in_channel, d, h, w]`` by ``[in_channel, out_channel / group, ...]``."""
+        self._check_weight(weight)
+        a = self.attrs
+        more = (a["output_padding"], a["group"], a["dilation"], a["pad_mode"])
+        return conv_transpose3d(dout, weight, None, a["stride"], a["pad"], *more)
+
+
+class _Pool(Primitive):
+    """What primitives of pooling over images share."""
+
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, ...] = 1,
+        strides: int | tuple[int, ...] = 1,
+        pad_mode: str = "valid",
+        data_format: str = "NCHW",
+    ) -> None:
+        owner = type(self).__name__
+        _channels_first(owner, data_format)
+        mode = mode_of(owner, pad_mode)
+        if mode == "pad":
+            raise ValueError(f"{owner}: pad_mode must be 'same' or 'valid', it is {pad_mode!r}.")
+        self.attrs = {
+            "kernel_size": _trailing(owner, "kernel_size", kernel_size, 2),
+            "strides": _trailing(owner, "strides", strides, 2),
+            "pad_mode": mode,
+        }
+
+
+class MaxPool(_Pool):
+    """The largest element of each window: ``MaxPool(kernel_size, strides, pad_mode)(x)``."""
+
+    op = OPS["max_pool2d"]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Pool ``[n, c, h, w]``."""
+        a = self.attrs
+        return max_pool2d(x, a["kernel_size"], a["strides"], pad_mode=a["pad_mode"])
+
+
+class AvgPool(_Pool):
+    """The mean of each window: ``AvgPool(kernel_size, strides, pad_mode)(x)``."""
+
+    op = OPS["avg_pool2d"]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Pool ``[n, c, h, w]``."""
+        a = self.attrs
+        return avg_pool2d(x, a["kernel_size"], a["strides"], pad_mode=a["pad_mode"])
+
+
+class MaxPool3D(Primitive):
+    """The largest element of each window of volumes: ``MaxPool3D(kernel_size, strides)(x)``."""
+
+    op = OPS["max_pool3d"]
+
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, ...] = 1,
+        strides: int | tuple[int, ...] = 1,
+        pad_mode: str = "valid",
+        pad_list: int | tuple[int, ...] = 0,
+        ceil_mode: bool | None = None,
+        data_format: str = "NCDHW",
+    ) -> None:
+        _channels_first("MaxPool3D", data_format, "NCDHW")
+        self.attrs = {
+            "kernel_size": _trailing("MaxPool3D", "kernel_size", kernel_size, 3),
+            "strides": _trailing("MaxPool3D", "strides", strides, 3),
+            "pad_mode": mode_of("MaxPool3D", pad_mode),
+            "pad_list": as_sides("MaxPool3D: pad_list", pad_list, 3),
+            "ceil_mode": bool(ceil_mode),
+        }
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Pool ``[n, c, d, h, w]``."""
+        a = self.attrs
+        return max_pool3d(
+            x, a["kernel_size"], a["strides"], a["pad_list"], ceil_mode=a["ceil_mode"],
+            pad_mode=a["pad_mode"],
+        )  # fmt: skip
+
+
+class AvgPool3D(Primitive):
+    """The mean of each window of volumes: ``AvgPool3D(kernel_size, strides)(x)``."""
+
+    op = OPS["avg_pool3d"]
+
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, ...] = 1,
+        strides: int | tuple[int, ...] = 1,
+        pad_mode: str = "valid",
+        pad: int | tuple[int, ...] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int = 0,
+        data_format: str = "NCDHW",
+    ) -> None:
+        _channels_first("AvgPool3D", data_format, "NCDHW")
+        self.attrs = {
+            "kernel_size": _trailing("AvgPool3D", "kernel_size", kernel_size, 3),
+            "strides": _trailing("AvgPool3D", "strides", strides, 3),
+            "pad_mode": mode_of("AvgPool3D", pad_mode),
+            "pad": as_sides("AvgPool3D: pad", pad, 3),
+            "ceil_mode": bool(ceil_mode), "count_include_pad": bool(count_include_pad),
+            "divisor_override": divisor_override,
+        }  # fmt: skip
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Pool ``[n, c, d, h, w]``."""
+        a = self.attrs
+        counting = (a["ceil_mode"], a["count_include_pad"], a["divisor_override"])
+        return avg_pool3d(x, a["kernel_size"], a["strides"], a["pad"], *counting, a["pad_mode"])
+
+
+class MaxPoolWithArgmaxV2(Primitive):
+    """Maxima and their places: ``MaxPoolWithArgmaxV2(kernel_size, strides, pads)(x)``."""
+
+    op = OPS["max_pool2d"]
+
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, ...],
+        strides: int | tuple[int, ...] | None = None,
+        pads: int | tuple[int, int] = 0,
+        dilation: int | tuple[int, ...] = 1,
+        ceil_mode: bool = False,
+        argmax_type: Any = int64,
+    ) -> None:
+        owner = "MaxPoolWithArgmaxV2"
+        if argmax_type not in (int32, int64):
+            raise TypeError(f"{owner}: argmax_type must be int32 or int64, it is {argmax_type}.")
+        kernel = _trailing(owner, "kernel_size", kernel_size, 2)
+        self.attrs = {
+            "kernel_size": kernel,
+            "strides": kernel if strides is None else _trailing(owner, "strides", strides, 2),
+            "pads": as_sides(f"{owner}: pads", pads, 2),
+            "dilation": _trailing(owner, "dilation", dilation, 2),
+            "ceil_mode": bool(ceil_mode), "argmax_type": argmax_type,
+        }  # fmt: skip
+
+    def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Pool ``[n, c, h, w]``."""
+        a = self.attrs
+        window = (a["kernel_size"], a["strides"], a["pads"], a["dilation"])
+        out, at = max_pool2d(x, *window, return_indices=True, ceil_mode=a["ceil_mode"])
+        return out, cast_to(at, a["argmax_type"])
