@@ -142,7 +142,7 @@ def join_rows(rows: Sequence[Row], names: Sequence[str], first: int, method: str
                 raise ValueError(
                     f"{method}: rows of column {name!r} differ in shape: row {first} is {shape},"
                     f" row {first + number} is {array.shape}. Bring them to one shape by map (an"
-                    " image by vision.Resize, a sequence by transforms.PadEnd), or use padded_batch."
+                    " image by vision.Resize, text by transforms.PadEnd), or use padded_batch."
                 )
         joined.append(np.stack(arrays))
     return tuple(joined)

@@ -9,7 +9,7 @@ from . import config, workers
 from .columns import Row, require_columns, to_tensor
 
 if TYPE_CHECKING:
-    from .pipeline import Dataset
+    from .rows import Rows
 
 
 class RowIterator:
@@ -22,7 +22,7 @@ class RowIterator:
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: Rows,
         columns: Sequence[str] | None,
         num_epochs: int,
         *,

@@ -1,4 +1,4 @@
-"""`map`: functions and transforms applied to columns, row by row, by workers, or to whole blocks."""
+"""`map`: functions and transforms of columns, row by row, by workers, or on whole blocks."""
 
 from __future__ import annotations
 

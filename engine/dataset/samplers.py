@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +12,7 @@ from .columns import positive
 from .randomness import stream
 
 
-class Shuffle(str, Enum):
+class Shuffle(StrEnum):
     """What is shuffled: all rows, the order of files, or rows within each file."""
 
     GLOBAL = "global"

@@ -174,6 +174,7 @@ class GeneratorDataset(MappableDataset):
     ) -> None:
         where = "GeneratorDataset"
         mapped = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        length = getattr(source, "__len__", None)
         if not mapped and not callable(source) and not hasattr(source, "__iter__"):
             raise TypeError(
                 f"{where}: the source needs __getitem__ and __len__, or __iter__, or to be"
@@ -190,8 +191,9 @@ class GeneratorDataset(MappableDataset):
             raise ValueError(f"{where}: {len(types)} column_types for {len(names)} columns.")
         self.workers = positive(where, "num_parallel_workers", num_parallel_workers)
         chosen = select_sampler(where, num_samples, sampler, shuffle, num_shards, shard_id)
-        super().__init__(names, len(source) if mapped else 0, chosen)
-        self.source, self.mapped, self.num_samples = source, mapped, num_samples
+        super().__init__(names, length() if mapped and length is not None else 0, chosen)
+        self.source: Any = source
+        self.mapped, self.num_samples = mapped, num_samples
         self.processes = python_multiprocessing
         numpy = None if types is None else [None if t is None else _numpy_type(t) for t in types]
         self.fetch = _Fetch(source, names, numpy, self.key)
@@ -221,7 +223,8 @@ class GeneratorDataset(MappableDataset):
             yield from workers.in_threads(self.fetch, tasks, count)
 
     def _iterated(self) -> Iterator[Row]:
-        rows = iter(self.source() if callable(self.source) else self.source)
+        source: Any = self.source() if callable(self.source) else self.source
+        rows = iter(source)
         for number in itertools.count():
             try:
                 row = next(rows)

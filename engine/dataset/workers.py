@@ -131,7 +131,7 @@ class _Worker:
     """A process that computes chunks of tasks, at most one at a time."""
 
     def __init__(
-        self, function: Callable[[Any], Any], number: int, others: Sequence[Connection], what: str
+        self, function: Callable[[Any], Any], number: int, others: Sequence[Any], what: str
     ) -> None:
         method = config.get_multiprocessing_start_method()
         context = multiprocessing.get_context(method)
