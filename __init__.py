@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import types
 
-from .engine import amp, context, dataset, nn, ops, runtime
+from .engine import amp, context, dataset, mindrecord, nn, ops, runtime
 from .engine.autograd import (
     GradOperation,
     get_grad,
@@ -55,6 +55,18 @@ _MODULES = {
     "ops": ops,
     "context": context,
     "dataset": dataset,
+    "dataset.config": dataset.config,
+    "dataset.debug": dataset.debug,
+    "dataset.text": dataset.text,
+    "dataset.transforms": dataset.transforms,
+    "dataset.transforms.c_transforms": dataset.transforms,
+    "dataset.transforms.py_transforms": dataset.transforms,
+    "dataset.vision": dataset.vision,
+    "dataset.vision.c_transforms": dataset.vision,
+    "dataset.vision.py_transforms": dataset.vision.py_transforms,
+    "dataset.vision.transforms": dataset.vision,
+    "dataset.vision.utils": dataset.vision,
+    "mindrecord": mindrecord,
     "runtime": runtime,
     "common.initializer": initializer,
 }
@@ -105,6 +117,7 @@ __all__ = [
     "linearize",
     "load_checkpoint",
     "load_param_into_net",
+    "mindrecord",
     "ms_memory_recycle",
     "mutable",
     "nn",
