@@ -327,6 +327,3 @@ def gelu(input: TensorLike, approximate: str = "none") -> Call:
     if approximate not in {"none", "tanh"}:
         raise ValueError(f"gelu: approximate must be 'none' or 'tanh', it is {approximate!r}.")
     return (as_float(input),), {"approximate": approximate}
-
-
-# ---- softmax ---------------------------------------------------------------------------------
