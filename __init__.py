@@ -5,7 +5,13 @@ from __future__ import annotations
 import sys
 import types
 
-from .engine import amp, context, dataset, mindrecord, nn, ops, runtime
+from .engine import amp, checkpoint, context, dataset, mindrecord, nn, ops, runtime, train
+from .engine.amp import (
+    DynamicLossScaleManager,
+    FixedLossScaleManager,
+    LossScaleManager,
+    build_train_network,
+)
 from .engine.autograd import (
     GradOperation,
     get_grad,
@@ -40,8 +46,31 @@ from .engine.dtype import (
 from .engine.markers import jit_class, lazy_inline, ms_memory_recycle, mutable
 from .engine.nn import initializer
 from .engine.parameter import Parameter, ParameterTuple
-from .engine.random import get_seed, set_seed
+from .engine.random import (
+    Generator,
+    get_rng_state,
+    get_seed,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+    set_seed,
+)
 from .engine.tensor import Tensor, TensorSpec, from_numpy, tensor
+from .engine.train import (
+    Callback,
+    CheckpointConfig,
+    EarlyStopping,
+    History,
+    LambdaCallback,
+    LearningRateScheduler,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    ReduceLROnPlateau,
+    RunContext,
+    TimeMonitor,
+)
 from .engine.vectorize import VmapWarning, vmap
 
 _no_grad = no_grad  # MindSpore's name of it
@@ -68,6 +97,17 @@ _MODULES = {
     "dataset.vision.utils": dataset.vision,
     "mindrecord": mindrecord,
     "runtime": runtime,
+    "nn.dynamic_lr": nn.learning_rate,
+    "nn.learning_rate_schedule": nn.schedule,
+    "nn.optim": nn.optim,
+    "nn.wrap": nn.wrap,
+    "train": train,
+    "train.amp": amp,
+    "train.callback": train.callback,
+    "train.loss_scale_manager": amp,
+    "train.metrics": train.metrics,
+    "train.model": train.model,
+    "train.serialization": checkpoint,
     "common.initializer": initializer,
 }
 for _path, _module in _MODULES.items():
@@ -83,16 +123,33 @@ for _path, _module in _MODULES.items():
 __all__ = [
     "GRAPH_MODE",
     "PYNATIVE_MODE",
+    "Callback",
+    "CheckpointConfig",
+    "DynamicLossScaleManager",
+    "EarlyStopping",
+    "FixedLossScaleManager",
+    "Generator",
     "GradOperation",
+    "History",
+    "LambdaCallback",
+    "LearningRateScheduler",
+    "LossMonitor",
+    "LossScaleManager",
+    "Model",
+    "ModelCheckpoint",
     "Parameter",
     "ParameterTuple",
+    "ReduceLROnPlateau",
+    "RunContext",
     "Tensor",
     "TensorSpec",
+    "TimeMonitor",
     "VmapWarning",
     "__version__",
     "amp",
     "bfloat16",
     "bool_",
+    "build_train_network",
     "context",
     "dataset",
     "float16",
@@ -101,8 +158,10 @@ __all__ = [
     "from_numpy",
     "get_context",
     "get_grad",
+    "get_rng_state",
     "get_seed",
     "grad",
+    "initial_seed",
     "initializer",
     "int8",
     "int16",
@@ -117,6 +176,7 @@ __all__ = [
     "linearize",
     "load_checkpoint",
     "load_param_into_net",
+    "manual_seed",
     "mindrecord",
     "ms_memory_recycle",
     "mutable",
@@ -126,10 +186,13 @@ __all__ = [
     "recompute",
     "runtime",
     "save_checkpoint",
+    "seed",
     "set_context",
     "set_device",
+    "set_rng_state",
     "set_seed",
     "tensor",
+    "train",
     "uint8",
     "uint16",
     "uint32",

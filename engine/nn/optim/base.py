@@ -134,7 +134,8 @@ class Optimizer(Cell):
         for number, param in enumerate(self.parameters):
             filled = np.full(param.shape, value, param.dtype.numpy)
             moment = Parameter(filled, f"{name}.{param.name}", requires_grad=False)
-            self.insert_param_to_cell(f"{name}.{number}", moment, check_name_contain_dot=False)
+            key = moment.name if moment.name not in self._params else f"{name}.{number}"
+            self.insert_param_to_cell(key, moment, check_name_contain_dot=False)
             made.append(moment)
         return made
 
