@@ -11,7 +11,7 @@ from ..dtype import dtype_of
 from ..tensor import Tensor
 from . import arithmetic, array, creation, reduce, rounding, statistics
 from .cast import cast
-from .random import uniform
+from .draws import uniform
 
 
 def _sizes(args: tuple[Any, ...]) -> Any:

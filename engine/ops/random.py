@@ -1,4 +1,4 @@
-"""Random ops: their numbers depend on a key tensor alone (``engine.random``)."""
+"""The ops behind random numbers: they depend on a key tensor alone (``engine.random``)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,27 @@ from .. import random as streams
 from ..dtype import dtype_of, float32
 from ..shape import Aval, Shape
 from ..tensor import Tensor
-from .array import identity
 from .cast import TensorLike, as_float
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import as_shape, require_float
 
 _REASON = "draws random numbers in NumPy"
+Seed = int | streams.Generator | None
+"""A seed of its own for one call, a generator, or None for the current stream."""
+
+
+def key_of(seed: Seed) -> Tensor:
+    """Return the key of one call: the current stream's next one, or that of a seed of its own."""
+    if seed is None:
+        return streams.next_key()
+    if isinstance(seed, streams.Generator):
+        return seed.next_key()
+    return streams.RandomState(int(seed)).next_key()
+
+
+def draw(key: np.ndarray) -> np.random.Generator:
+    """Return the generator from which a kernel draws the numbers of one call."""
+    return streams.generator(key)
 
 
 def _dropout_rule(input: Aval, key: Aval, p: float) -> Aval:
@@ -25,7 +40,7 @@ def _dropout_rule(input: Aval, key: Aval, p: float) -> Aval:
 
 def _dropout_kernel(input: np.ndarray, key: np.ndarray, p: float) -> np.ndarray:
     # float32 draws serve every dtype, so that a mask does not depend on it.
-    kept = streams.generator(key).random(input.shape, np.float32) >= p
+    kept = draw(key).random(input.shape, np.float32) >= p
     scale = input.dtype.type(1.0 / (1.0 - p)) if p < 1 else input.dtype.type(0)
     return np.where(kept, input * scale, input.dtype.type(0))
 
@@ -64,51 +79,13 @@ def masked_dropout(input: TensorLike, key: Tensor, p: float) -> Call:
     return (as_float(input), key), {"p": float(p)}
 
 
-def dropout(
-    input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None
-) -> Tensor:
-    """Set elements to zero with probability ``p`` while training, and scale the others.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape; integers are cast to float32.
-    p : float
-        Probability of zero, in 0..1.
-    training : bool
-        Outside training the input comes back as it is.
-    seed : int, optional
-        A seed of its own for this call; by default the current random stream is used.
-
-    Returns
-    -------
-    Tensor
-        The kept elements divided by ``1 - p``.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in 0..1.
-
-    References
-    ----------
-    Srivastava et al., Dropout, 2014.
-    """
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout: p must be in 0..1, it is {p}.")
-    if not training or p == 0:
-        return identity(as_float(input))
-    key = streams.next_key() if seed is None else streams.RandomState(seed).next_key()
-    return masked_dropout(input, key, p)
-
-
 def _draw_rule(key: Aval, size: Shape, dtype: Any) -> Aval:
     return Aval(size, dtype)
 
 
 def _uniform_kernel(key: np.ndarray, size: Any, dtype: Any) -> np.ndarray:
     kind = np.float32 if dtype.itemsize < 8 else np.float64
-    return np.asarray(streams.generator(key).random(size, kind)).astype(dtype.numpy)
+    return np.asarray(draw(key).random(size, kind)).astype(dtype.numpy)
 
 
 @op(
@@ -141,7 +118,7 @@ def uniform_by_key(key: Tensor, size: Any, dtype: Any = float32) -> Call:
 
 def _normal_kernel(key: np.ndarray, size: Any, dtype: Any) -> np.ndarray:
     kind = np.float32 if dtype.itemsize < 8 else np.float64
-    return np.asarray(streams.generator(key).standard_normal(size, kind)).astype(dtype.numpy)
+    return np.asarray(draw(key).standard_normal(size, kind)).astype(dtype.numpy)
 
 
 @op(
@@ -170,33 +147,3 @@ def normal_by_key(key: Tensor, size: Any, dtype: Any = float32) -> Call:
         The numbers.
     """
     return (key,), {"size": as_shape(size), "dtype": dtype_of(dtype)}
-
-
-def rand(*size: Any, dtype: Any = float32, seed: int | None = None) -> Tensor:
-    """Return numbers drawn evenly from 0..1, in a shape given as sizes or a tuple."""
-    return uniform_by_key(_key(seed), _size(size), dtype)
-
-
-def randn(*size: Any, dtype: Any = float32, seed: int | None = None) -> Tensor:
-    """Return numbers drawn from the standard normal distribution."""
-    return normal_by_key(_key(seed), _size(size), dtype)
-
-
-def standard_normal(shape: Any, seed: int | None = None) -> Tensor:
-    """Return Float32 numbers drawn from the standard normal distribution."""
-    return normal_by_key(_key(seed), shape, float32)
-
-
-def uniform(
-    shape: Any, minval: float, maxval: float, seed: int | None = None, dtype: Any = float32
-) -> Tensor:
-    """Return numbers drawn evenly from ``minval..maxval``."""
-    return uniform_by_key(_key(seed), shape, dtype) * (maxval - minval) + minval
-
-
-def _key(seed: int | None) -> Tensor:
-    return streams.next_key() if seed is None else streams.RandomState(seed).next_key()
-
-
-def _size(size: tuple[Any, ...]) -> Any:
-    return size[0] if len(size) == 1 and isinstance(size[0], tuple | list) else size
