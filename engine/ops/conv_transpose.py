@@ -83,15 +83,15 @@ def _output_padding(op_name: str, value: Any, stride: Sizes, dilation: Sizes, mo
     more = (value,) * axes if isinstance(value, int) else tuple(value)
     if len(more) == 1:
         more *= axes
+    if any(more) and mode != "pad":
+        raise ValueError(
+            f"{op_name}: output_padding {value!r} needs pad_mode 'pad', it is {mode!r}."
+        )
     limits = [max(pair) for pair in zip(stride, dilation, strict=True)]
     if len(more) != axes or any(not 0 <= m < top for m, top in zip(more, limits, strict=True)):
         raise ValueError(
             f"{op_name}: output_padding must be at least 0 and below the larger of stride and"
             f" dilation {limits}, it is {value!r}."
-        )
-    if any(more) and mode != "pad":
-        raise ValueError(
-            f"{op_name}: output_padding {value!r} needs pad_mode 'pad', it is {mode!r}."
         )
     return more
 
