@@ -189,6 +189,17 @@ class WritePlan:
                 np.copyto(tensor.data, array)
 
 
+def write_in_place(plans: InPlace, function: Writer, tensors: Sequence[Tensor]) -> None:
+    """Call a function that only writes Parameters: as one plan in eager mode, else op by op.
+
+    All that changes from call to call must be among the tensors.
+    """
+    if traces or records:
+        function(*tensors)
+    else:
+        plans.run(function, tensors)
+
+
 STEP_METHODS = (
     "construct", "apply_gradients", "prepared", "write", "update", "start_step", "scaled",
     "rate_of", "decay_of",
@@ -209,7 +220,7 @@ def take_step(optimizer: Any, plans: InPlace, grads: Sequence[Tensor]) -> None:
     """
     values = optimizer.values_of_step()
     wrapped = [type(cell) for cell in optimizer.cells() if hasattr(cell, "apply_gradients")]
-    if traces or records or not all(map(_is_own, (type(optimizer), *wrapped))):
+    if not all(map(_is_own, (type(optimizer), *wrapped))):
         optimizer.apply_gradients(grads, values)
         return
     names, count = list(values), len(grads)
@@ -217,4 +228,4 @@ def take_step(optimizer: Any, plans: InPlace, grads: Sequence[Tensor]) -> None:
     def write(*tensors: Tensor) -> None:
         optimizer.apply_gradients(tensors[:count], dict(zip(names, tensors[count:], strict=True)))
 
-    plans.run(write, [*grads, *values.values()])
+    write_in_place(plans, write, [*grads, *values.values()])

@@ -117,6 +117,7 @@ from .chances import (
     random_gamma,
     random_poisson,
 )
+from .control import cond, fori_loop, scan, while_loop
 from .conv import conv2d
 from .conv_axes import conv1d, conv3d
 from .conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
@@ -240,6 +241,17 @@ from .grids import (
 )
 from .group_norm import group_norm, instance_norm, lrn, rms_norm
 from .gru import gru_layer, gru_step
+from .higher_order import (
+    Depend,
+    ForiLoop,
+    HyperMap,
+    Map,
+    MultitypeFuncGraph,
+    Partial,
+    Scan,
+    WhileLoop,
+    partial,
+)
 from .histograms import (
     bincount,
     bucketize,
@@ -583,13 +595,21 @@ __all__ = [
     "Conv2DTranspose",
     "Conv3D",
     "Conv3DTranspose",
+    "Depend",
+    "ForiLoop",
+    "HyperMap",
     "LayerNorm",
+    "Map",
     "MaxPool",
     "MaxPool3D",
     "MaxPoolWithArgmaxV2",
+    "MultitypeFuncGraph",
     "Op",
+    "Partial",
     "Primitive",
     "Print",
+    "Scan",
+    "WhileLoop",
     "abs",
     "accumulate_n",
     "acos",
@@ -699,6 +719,7 @@ __all__ = [
     "column_stack",
     "combinations",
     "concat",
+    "cond",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -769,6 +790,7 @@ __all__ = [
     "floor_mod",
     "fmod",
     "fold",
+    "fori_loop",
     "frac",
     "fractional_max_pool2d",
     "fractional_max_pool3d",
@@ -927,6 +949,7 @@ __all__ = [
     "outer",
     "pad",
     "pairwise_distance",
+    "partial",
     "pdist",
     "permute",
     "pinv",
@@ -974,6 +997,7 @@ __all__ = [
     "rrelu",
     "rsqrt",
     "scaled_dot_product_attention",
+    "scan",
     "scatter",
     "scatter_add",
     "scatter_div",
@@ -1085,6 +1109,7 @@ __all__ = [
     "vsplit",
     "vstack",
     "where",
+    "while_loop",
     "xdivy",
     "xlogy",
     "zeros",
