@@ -19,6 +19,10 @@ MODULES = {
     "cellwire.nn": "Cells, losses, optimizers",
     "cellwire.common.initializer": "Initializers",
     "cellwire.dataset": "Datasets",
+    "cellwire.dataset.text": "Transforms of text",
+    "cellwire.dataset.transforms": "Transforms of any data",
+    "cellwire.dataset.vision": "Transforms of images",
+    "cellwire.mindrecord": "Files of records",
 }
 """The public modules and what their pages are called."""
 

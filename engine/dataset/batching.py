@@ -30,7 +30,15 @@ PadInfo = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class BatchInfo:
-    """Which batch of which pass a function is asked for."""
+    """Which batch of which pass a function is asked for.
+
+    Parameters
+    ----------
+    epoch : int
+        The pass, from 0.
+    batch : int
+        The batch in the pass, from 0.
+    """
 
     epoch: int
     batch: int

@@ -125,7 +125,14 @@ class Cifar10Dataset(ArraysDataset):
 class Cifar100Dataset(Cifar10Dataset):
     """Small photographs: columns ``image``, ``coarse_label`` in 0..19 and ``fine_label`` in 0..99.
 
-    Files are ``train.bin`` and ``test.bin``; parameters as `Cifar10Dataset`.
+    Files are ``train.bin`` and ``test.bin``.
+
+    Parameters
+    ----------
+    dataset_dir : str or Path
+        Folder with the files.
+    usage, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id : optional
+        As in `Cifar10Dataset`.
     """
 
     columns = ("image", "coarse_label", "fine_label")

@@ -15,7 +15,13 @@ HELD_OUT = 0.2
 
 
 def load_digits() -> dict[str, np.ndarray]:
-    """Return all digits: images N×1×8×8 uint8 in 0..16, labels N int32 in 0..9."""
+    """Return all digits.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``images`` N×1×8×8 uint8 in 0..16, ``labels`` N int32 in 0..9.
+    """
     with (files("cellwire.assets") / "data" / "digits.npz").open("rb") as stream:
         data = np.load(stream, allow_pickle=False)
         return {

@@ -19,7 +19,15 @@ Header = tuple[tuple[int, ...], np.dtype[Any]]
 
 
 class DataError(ValueError):
-    """Data that cannot be read, with what to do about it."""
+    """Data that cannot be read, with what to do about it.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and where.
+    fix : str
+        What to do about it.
+    """
 
     def __init__(self, message: str, fix: str = "") -> None:
         super().__init__(message)

@@ -18,6 +18,19 @@ class RowIterator:
     Passes are counted by the dataset, over all its iterators: shuffled rows come in another order
     each time. Workers and the thread that prepares rows end with the pass, with ``close``, or when
     the iterator is collected.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Whose rows are given.
+    columns : list of str, optional
+        Which columns, in this order; by default all.
+    num_epochs : int
+        After so many passes the iterator is empty; -1 for never.
+    named : bool
+        Whether a row is a dictionary by column instead of a list.
+    output_numpy : bool
+        Whether values are arrays instead of Tensors.
     """
 
     def __init__(

@@ -180,11 +180,27 @@ class MnistDataset(ArraysDataset):
 
 
 class FashionMnistDataset(MnistDataset):
-    """Pictures of clothes in ten classes, as `MnistDataset` in files, columns and parameters."""
+    """Pictures of clothes in ten classes; files and columns as `MnistDataset`.
+
+    Parameters
+    ----------
+    dataset_dir : str or Path
+        Folder with the files.
+    usage, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id : optional
+        As in `MnistDataset`.
+    """
 
 
 class KMnistDataset(MnistDataset):
-    """Ten Japanese letters, as `MnistDataset` in files, columns and parameters."""
+    """Ten Japanese letters; files and columns as `MnistDataset`.
+
+    Parameters
+    ----------
+    dataset_dir : str or Path
+        Folder with the files.
+    usage, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id : optional
+        As in `MnistDataset`.
+    """
 
 
 _EMNIST_CLASSES = {

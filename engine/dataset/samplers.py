@@ -188,7 +188,15 @@ class SubsetSampler(Sampler):
 
 
 class SubsetRandomSampler(SubsetSampler):
-    """Given rows in random order, anew each pass; parameters as `SubsetSampler`."""
+    """Given rows in random order, anew each pass.
+
+    Parameters
+    ----------
+    indices : list of int
+        The numbers of the rows.
+    num_samples : int, optional
+        At most so many of them.
+    """
 
     def draw(self, source: Countable) -> Any:
         """The indices, permuted."""

@@ -189,7 +189,7 @@ class Equalize(ImageTransform):
         """Equalize one image."""
         from PIL import ImageOps
 
-        return on_pillow(image, ImageOps.equalize, "Equalize")
+        return on_pillow(image, _without_alpha(ImageOps.equalize), "Equalize")
 
 
 class AutoContrast(ImageTransform):
@@ -211,10 +211,23 @@ class AutoContrast(ImageTransform):
         """Stretch one image."""
         from PIL import ImageOps
 
-        return on_pillow(
-            image, lambda pillow: ImageOps.autocontrast(pillow, self.cutoff, self.ignore),
-            "AutoContrast",
-        )  # fmt: skip
+        def stretched(pillow: Any) -> Any:
+            return ImageOps.autocontrast(pillow, self.cutoff, self.ignore)
+
+        return on_pillow(image, _without_alpha(stretched), "AutoContrast")
+
+
+def _without_alpha(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of Pillow images that leaves transparency as it is."""
+
+    def applied(pillow: Any) -> Any:
+        if pillow.mode not in ("RGBA", "LA"):
+            return function(pillow)
+        made = function(pillow.convert(pillow.mode[:-1]))
+        made.putalpha(pillow.getchannel("A"))
+        return made
+
+    return applied
 
 
 class Invert(ImageTransform):
