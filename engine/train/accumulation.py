@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import ops
+from ..compiler.in_place import InPlace, write_in_place
 from ..dtype import int32
 from ..nn.cell import Cell
 from ..nn.optim import Optimizer
@@ -52,6 +53,7 @@ class GradientAccumulator(Cell):
             )
         self.optimizer = optimizer
         self.accumulate_step = int(accumulate_step)
+        self._plans, self._clears = InPlace(), InPlace()
         self.counter = Parameter(np.zeros((), np.int32), "counter", requires_grad=False)
         self.sums = tuple(self._sum_of(param) for param in optimizer.parameters)
 
@@ -63,17 +65,22 @@ class GradientAccumulator(Cell):
 
     def construct(self, gradients: Sequence[Tensor]) -> bool:
         """Add the gradients, and step if it is time; return True."""
-        share = 1.0 / self.accumulate_step
-        for kept, grad in zip(self.sums, gradients, strict=True):
-            kept.set_data(kept + grad * share)
-        self.counter.set_data(ops.cast(self.counter + 1, int32))
+        share = Tensor(np.float32(1.0 / self.accumulate_step))
+        write_in_place(self._plans, self._add, [share, *gradients])
         if self.counter >= self.accumulate_step:
             self.optimizer(self.sums)
             self.clear()
         return True
 
+    def _add(self, share: Tensor, *gradients: Tensor) -> None:
+        for kept, grad in zip(self.sums, gradients, strict=True):
+            kept.set_data(kept + grad * share)
+        self.counter.set_data(ops.cast(self.counter + 1, int32))
+
     def clear(self) -> None:
         """Forget what was added."""
-        for kept in self.sums:
+        write_in_place(self._clears, self._clear, [])
+
+    def _clear(self) -> None:
+        for kept in (*self.sums, self.counter):
             kept.set_data(ops.zeros_like(kept))
-        self.counter.set_data(ops.zeros_like(self.counter))

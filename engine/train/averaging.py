@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
+from ..compiler.in_place import InPlace, write_in_place
 from ..nn.cell import Cell
 from ..parameter import Parameter
+from ..tensor import Tensor
 from .callback.base import Callback, RunContext
 
 
@@ -49,6 +50,7 @@ class ExponentialMovingAverage(Callback):
             for param in self.parameters
         )
         self.updates = 0
+        self._plans = InPlace()
 
     def update(self) -> None:
         """Move the means towards the weights."""
@@ -56,8 +58,11 @@ class ExponentialMovingAverage(Callback):
         share = self.decay
         if self.warm_up:
             share = min(share, (1 + self.updates) / (10 + self.updates))
+        write_in_place(self._plans, self._move, [Tensor(np.float32(share))])
+
+    def _move(self, share: Tensor) -> None:
         for average, param in zip(self.averages, self.parameters, strict=True):
-            average.set_data(ops.add(ops.mul(average, share), ops.mul(param, 1.0 - share)))
+            average.set_data(param + (average - param) * share)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Move the means after each step."""
