@@ -69,7 +69,7 @@ def conv2d_input_grad(
             tap(padded, window, row, column)[...] += dout * weight[:, 0, row, column, None, None]
         return crop(padded, padding)
     filters = weight.reshape(groups, o // groups, -1)
-    grads = dout.reshape(n, groups, o // groups, -1)
+    grads = dout.reshape(n, groups, o // groups, window.out_height * window.out_width)
     columns = np.matmul(filters.swapaxes(1, 2), grads)
     if window.is_pointwise:
         return columns.reshape(shape)
@@ -104,7 +104,8 @@ def conv2d_weight_grad(
             seen = tap(padded, window, row, column)
             out[:, 0, row, column] = np.einsum("nchw,nchw->c", dout, seen)
         return out
-    grads = dout.reshape(dout.shape[0], groups, o // groups, -1)
+    pixels = window.out_height * window.out_width
+    grads = dout.reshape(dout.shape[0], groups, o // groups, pixels)
     columns = _columns(x, window, groups)
     # A product an image, added up: tensordot would first copy both sides into another order.
     total = np.zeros((groups, o // groups, columns.shape[2]), dout.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,8 @@ def _rule(op_name: str) -> Callable[..., Any]:
 
 def first_maximum(window: np.ndarray, axes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the maximum over the last axes and its place among them; NaN wins."""
-    flat = window.reshape(*window.shape[: window.ndim - axes], -1)
+    lead = window.ndim - axes
+    flat = window.reshape(*window.shape[:lead], math.prod(window.shape[lead:]))
     at = flat.argmax(-1)
     return np.take_along_axis(flat, at[..., None], -1)[..., 0], at
 

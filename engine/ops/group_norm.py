@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..shape import Aval, ShapeError, shape_text
+from ..shape import Aval, ShapeError, element_count, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, creation, math, reduce
 from .avg_pool import averaged
@@ -233,8 +233,8 @@ def _lrn_rule(x: Aval, **_: Any) -> Aval:
 
 
 def _expand_lrn(x: Tensor, depth_radius: int, bias: float, alpha: float, beta: float) -> Tensor:
-    n, channels, *_ = x.shape
-    planes = array.reshape(math.square(x), (n, 1, channels, -1))
+    n, channels, *sizes = x.shape
+    planes = array.reshape(math.square(x), (n, 1, channels, element_count(sizes)))
     # The sum over neighbouring channels is an average over rows whose divisor is 1.
     sums = averaged(planes, {
         "kernel": (2 * depth_radius + 1, 1), "stride": (1, 1),

@@ -29,7 +29,8 @@ def _places(indices: np.ndarray, count: int) -> np.ndarray:
         )
     planes = math.prod(indices.shape[:2])
     starts = np.arange(planes, dtype=np.int64) * count
-    return (indices.reshape(planes, -1) + starts[:, None]).ravel()
+    places = indices.reshape(planes, math.prod(indices.shape[2:]))
+    return (places + starts[:, None]).ravel()
 
 
 def _pick_kernel(input: np.ndarray, indices: np.ndarray) -> np.ndarray:

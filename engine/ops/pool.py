@@ -249,8 +249,10 @@ def max_pool2d_grad(
 
 def _pick_kernel(input: np.ndarray, taps: np.ndarray, **attrs: Any) -> np.ndarray:
     at = pool_kernels.max_pool2d_indices(taps, input.shape[2:], **attrs)
-    flat = input.reshape(*input.shape[:2], -1)
-    return np.take_along_axis(flat, at.reshape(*at.shape[:2], -1), 2).reshape(at.shape)
+    lead = input.shape[:2]
+    flat = input.reshape(*lead, input.shape[2] * input.shape[3])
+    places = at.reshape(*lead, at.shape[2] * at.shape[3])
+    return np.take_along_axis(flat, places, 2).reshape(at.shape)
 
 
 def _pick_grad(ctx: GradContext) -> Grads:
