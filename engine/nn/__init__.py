@@ -25,7 +25,7 @@ from .cell import Cell
 from .container import CellDict, CellList, SequentialCell
 from .conv_transpose import Conv1dTranspose, Conv2dTranspose, Conv3dTranspose
 from .convolution import Conv1d, Conv2d, Conv3d
-from .dropout import Dropout
+from .dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from .embedding import Embedding, EmbeddingLookup
 from .layers import BiDense, Dense
 from .learning_rate import (
@@ -155,6 +155,9 @@ __all__ = [
     "Dense",
     "DistributedGradReducer",
     "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
     "DynamicLossScaleUpdateCell",
     "Embedding",
     "EmbeddingLookup",

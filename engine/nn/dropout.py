@@ -43,3 +43,93 @@ class Dropout(Cell):
     def extend_repr(self) -> str:
         """The probability."""
         return f"p={self.p}"
+
+
+class ChannelDropout(Cell):
+    """What dropout of whole channels shares over any number of axes."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            owner = type(self).__name__
+            raise ValueError(f"{owner}: the probability of zero must be in 0..1, it is {p}.")
+        self.p = p
+
+    def extend_repr(self) -> str:
+        """The probability."""
+        return f"p={self.p}"
+
+
+class Dropout1d(ChannelDropout):
+    """Sets whole channels of sequences to zero at random while training, and scales the others up.
+
+    Parameters
+    ----------
+    p : float
+        Probability of zero.
+    x : Tensor
+        ``[n, c, length]`` or ``[c, length]``.
+
+    Raises
+    ------
+    ValueError
+        If the probability is not in 0..1.
+
+    References
+    ----------
+    Tompson et al., Efficient Object Localization Using Convolutional Networks, 2015.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Drop channels in training; give the input back otherwise."""
+        return ops.dropout1d(x, self.p, self.training)
+
+
+class Dropout2d(ChannelDropout):
+    """Sets whole channels of images to zero at random while training, and scales the others up.
+
+    Parameters
+    ----------
+    p : float
+        Probability of zero.
+    x : Tensor
+        ``[n, c, h, w]`` or ``[c, h, w]``.
+
+    Raises
+    ------
+    ValueError
+        If the probability is not in 0..1.
+
+    References
+    ----------
+    Tompson et al., Efficient Object Localization Using Convolutional Networks, 2015.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Drop channels in training; give the input back otherwise."""
+        return ops.dropout2d(x, self.p, self.training)
+
+
+class Dropout3d(ChannelDropout):
+    """Sets whole channels of volumes to zero at random while training, and scales the others up.
+
+    Parameters
+    ----------
+    p : float
+        Probability of zero.
+    x : Tensor
+        ``[n, c, d, h, w]`` or ``[c, d, h, w]``.
+
+    Raises
+    ------
+    ValueError
+        If the probability is not in 0..1.
+
+    References
+    ----------
+    Tompson et al., Efficient Object Localization Using Convolutional Networks, 2015.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Drop channels in training; give the input back otherwise."""
+        return ops.dropout3d(x, self.p, self.training)

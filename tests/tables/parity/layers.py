@@ -1,4 +1,4 @@
-"""Dense layers."""
+"""Dense layers, and those that only arrange or pass on."""
 
 from __future__ import annotations
 
@@ -14,4 +14,17 @@ def _dense(draw: Draw) -> Case:
     return Case(cell, peer, (draw.normal(rows, inner),), {"weight": "weight", "bias": "bias"})
 
 
-PAIRS: list[Pair] = [Pair("nn.Dense", _dense)]
+def _flatten(draw: Draw) -> Case:
+    x, axes = draw.normal(*draw.shape(2, 4)), draw.choice(((1, -1), (0, -1), (0, 1)))
+    return Case(nn.Flatten(*axes), torch.nn.Flatten(*axes), (x,))
+
+
+def _identity(draw: Draw) -> Case:
+    return Case(nn.Identity(), torch.nn.Identity(), (draw.normal(*draw.shape()),))
+
+
+PAIRS: list[Pair] = [
+    Pair("nn.Dense", _dense),
+    Pair("nn.Flatten", _flatten),
+    Pair("nn.Identity", _identity),
+]

@@ -221,3 +221,7 @@ PAIRS: list[Pair] = [
     Pair("nn.Embedding by products", _embedding("Embedding", use_one_hot=True)),
     Pair("nn.EmbeddingLookup", _embedding("EmbeddingLookup")),
 ]
+WITHOUT_PEER = {
+    f"nn.Dropout{axes}": "draws from a stream of its own; tested in test_nn_layers, test_nn_windows"
+    for axes in ("", "1d", "2d", "3d")
+}
