@@ -139,6 +139,9 @@ from .creation import (
     zeros_like,
 )
 from .cross_entropy import cross_entropy, nll_loss
+from .ctc import (
+    ctc_loss,
+)
 from .cumulative import (
     cummax,
     cummin,
@@ -278,6 +281,11 @@ from .inversion import (
     solve_triangular,
 )
 from .joining import cat, concat, stack, tile
+from .label_loss import (
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+)
 from .limits import (
     clip_by_global_norm,
     clip_by_norm,
@@ -308,6 +316,13 @@ from .lu import (
     lu_factor,
     lu_solve,
     lu_unpack,
+)
+from .margin_loss import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
 )
 from .masking import (
     argwhere,
@@ -412,6 +427,14 @@ from .products import (
 )
 from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
+from .regression_loss import (
+    binary_cross_entropy,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    poisson_nll_loss,
+    smooth_l1_loss,
+)
 from .resize import (
     interpolate,
     resize_bicubic,
@@ -473,6 +496,17 @@ from .scattering import (
     unsorted_segment_min,
     unsorted_segment_prod,
     unsorted_segment_sum,
+)
+from .shapes import (
+    dtype,
+    is_tensor,
+    numel,
+    rank,
+    reverse_sequence,
+    shape,
+    size,
+    slice,
+    tensor_shape,
 )
 from .signs import (
     copysign,
@@ -685,6 +719,7 @@ __all__ = [
     "bessel_y1",
     "bias_add",
     "bidense",
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "bincount",
     "bitwise_and",
@@ -730,11 +765,13 @@ __all__ = [
     "corrcoef",
     "cos",
     "cosh",
+    "cosine_embedding_loss",
     "cosine_similarity",
     "count_nonzero",
     "cov",
     "cross",
     "cross_entropy",
+    "ctc_loss",
     "cummax",
     "cummin",
     "cumprod",
@@ -758,6 +795,7 @@ __all__ = [
     "dropout3d",
     "dsplit",
     "dstack",
+    "dtype",
     "eigh",
     "eigvalsh",
     "einsum",
@@ -801,6 +839,7 @@ __all__ = [
     "gather_d",
     "gather_elements",
     "gather_nd",
+    "gaussian_nll_loss",
     "gcd",
     "gelu",
     "ger",
@@ -819,11 +858,13 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "heaviside",
+    "hinge_embedding_loss",
     "histc",
     "hsigmoid",
     "hsplit",
     "hstack",
     "hswish",
+    "huber_loss",
     "hypot",
     "i0",
     "i0e",
@@ -844,6 +885,7 @@ __all__ = [
     "interpolate",
     "inverse",
     "invert",
+    "is_tensor",
     "isclose",
     "isfinite",
     "isinf",
@@ -852,6 +894,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "kaiser_window",
+    "kl_div",
     "kron",
     "kthvalue",
     "l1_loss",
@@ -892,6 +935,7 @@ __all__ = [
     "lu_factor",
     "lu_solve",
     "lu_unpack",
+    "margin_ranking_loss",
     "masked_fill",
     "masked_scatter",
     "masked_select",
@@ -925,6 +969,9 @@ __all__ = [
     "msort",
     "mul",
     "multi_dot",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
     "multinomial",
     "multinomial_with_replacement",
     "mv",
@@ -943,6 +990,7 @@ __all__ = [
     "normal",
     "normalize",
     "not_equal",
+    "numel",
     "one_hot",
     "ones",
     "ones_like",
@@ -956,6 +1004,7 @@ __all__ = [
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson",
+    "poisson_nll_loss",
     "polygamma",
     "positive",
     "pow",
@@ -975,6 +1024,7 @@ __all__ = [
     "random_poisson",
     "randperm",
     "range",
+    "rank",
     "ravel",
     "reciprocal",
     "relu",
@@ -987,6 +1037,7 @@ __all__ = [
     "resize_bilinear",
     "resize_nearest_neighbor",
     "reverse",
+    "reverse_sequence",
     "rint",
     "rms_norm",
     "rnn_layer",
@@ -1019,6 +1070,7 @@ __all__ = [
     "select_ext",
     "selu",
     "sgd_update",
+    "shape",
     "shuffle",
     "sigmoid",
     "sign",
@@ -1027,7 +1079,11 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
+    "size",
+    "slice",
     "slogdet",
+    "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softmin",
     "softplus",
@@ -1071,6 +1127,7 @@ __all__ = [
     "tensor_scatter_mul",
     "tensor_scatter_sub",
     "tensor_scatter_update",
+    "tensor_shape",
     "tensor_split",
     "tensordot",
     "threshold",
@@ -1081,6 +1138,7 @@ __all__ = [
     "trapz",
     "tril",
     "tril_indices",
+    "triplet_margin_loss",
     "triu",
     "triu_indices",
     "trunc",

@@ -189,7 +189,7 @@ def cross_entropy(
     Parameters
     ----------
     input : Tensor
-        Logits ``[n, classes, ...]``.
+        Logits ``[n, classes, ...]``, or ``[classes]`` of one example.
     target : Tensor
         Integer labels ``[n, ...]``, or probabilities in the shape of ``input``.
     weight : Tensor, optional
@@ -227,6 +227,9 @@ def _prepare_labels(
     if not 0 <= smoothing <= 1:
         raise ValueError(f"{name}: label_smoothing must be in 0..1, it is {smoothing}.")
     x, labels = as_float(tensors[0]), as_tensor(tensors[1])
+    if len(x.shape) == 1:  # one example alone: its loss is the sum
+        x, labels = array.expand_dims(x, 0), array.expand_dims(labels, 0)
+        reduction = "sum" if reduction == "none" else reduction
     if labels.dtype.is_float:
         labels = cast_to(labels, x.dtype)
     weight = () if tensors[2] is None else (cast_to(as_float(tensors[2]), x.dtype),)
@@ -327,7 +330,7 @@ def nll_loss(
     Parameters
     ----------
     inputs : Tensor
-        Log probabilities ``[n, classes, ...]``.
+        Log probabilities ``[n, classes, ...]``, or ``[classes]`` of one example.
     target : Tensor
         Integer labels ``[n, ...]``, or probabilities in the shape of ``inputs``.
     weight : Tensor, optional
