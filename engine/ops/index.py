@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtype import dtype_of, float32
 from ..shape import Aval, Dim, Shape, broadcast_shapes
+from ..tensor import Tensor
 from .cast import TensorLike, as_tensor
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import normalize_axis, require_int
@@ -290,10 +291,10 @@ def _counted(depth: int, axis: int, ndim: int) -> np.ndarray:
 def one_hot(
     indices: TensorLike,
     depth: int,
-    on_value: float = 1,
-    off_value: float = 0,
+    on_value: float | Tensor = 1,
+    off_value: float | Tensor = 0,
     axis: int = -1,
-    dtype: Any = float32,
+    dtype: Any = None,
 ) -> Call:
     """Write each integer as a row with one number set.
 
@@ -303,12 +304,12 @@ def one_hot(
         Integers of any shape; those outside ``0..depth-1`` set nothing.
     depth : int
         Length of the rows.
-    on_value, off_value : number
-        Value at the position, and elsewhere.
+    on_value, off_value : number or Tensor
+        Value at the position, and elsewhere; tensors have one element.
     axis : int
         Where the new axis stands.
-    dtype : DType
-        Element type of the result.
+    dtype : DType, optional
+        Element type of the result; by default that of a tensor ``on_value``, else ``Float32``.
 
     Returns
     -------
@@ -322,7 +323,13 @@ def one_hot(
     """
     tensor = as_tensor(indices)
     require_int("one_hot", "indices", tensor.aval)
+    kind = on_value.dtype if dtype is None and isinstance(on_value, Tensor) else dtype
     return (tensor,), {
-        "depth": int(depth), "on_value": on_value, "off_value": off_value,
-        "axis": normalize_axis("one_hot", axis, len(tensor.shape) + 1), "dtype": dtype_of(dtype),
+        "depth": int(depth), "on_value": _number(on_value), "off_value": _number(off_value),
+        "axis": normalize_axis("one_hot", axis, len(tensor.shape) + 1),
+        "dtype": dtype_of(kind or float32),
     }  # fmt: skip
+
+
+def _number(value: float | Tensor) -> Any:
+    return value.item() if isinstance(value, Tensor) else value

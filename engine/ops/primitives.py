@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor
+from . import array_primitives
 from .registry import OPS, Op
 
-_ALIASES = {"keep_dims": "keepdims", "perm": "axes", "epsilon": "eps"}
+_ALIASES = {
+    "keep_dims": "keepdims",
+    "perm": "axes",
+    "epsilon": "eps",
+    "paddings": "padding",
+    "interpolation_mode": "mode",
+    "shift": "shifts",
+}
 """MindSpore's names of attributes in primitives, where they differ from the functions'."""
 
 _OTHER_NAMES = {
@@ -15,6 +23,10 @@ _OTHER_NAMES = {
     "BatchMatMul": "bmm", "ZerosLike": "zeros_like", "OnesLike": "ones_like", "GeLU": "gelu",
     "Embedding": "gather", "Select": "select", "Concat": "concat", "Stack": "stack",
     "Round": "round", "ExpandDims": "expand_dims", "BroadcastTo": "broadcast_to",
+    "Pad": "pad", "MirrorPad": "pad", "ResizeBilinear": "resize_bilinear",
+    "ResizeNearestNeighborV2": "resize_nearest_neighbor", "GridSampler2D": "grid_sample",
+    "GridSampler3D": "grid_sample", "GatherElements": "gather_elements", "Reverse": "flip",
+    "IndexSelect": "index_select",
 }  # fmt: skip
 
 
@@ -82,6 +94,7 @@ def make_primitives() -> dict[str, type]:
     for entry in OPS.values():
         if entry.category != "gradient":
             classes[entry.primitive] = _class_of(entry.primitive, entry)
+    classes.update(array_primitives.CLASSES)
     for name, op_name in _OTHER_NAMES.items():
         classes.setdefault(name, _class_of(name, OPS[op_name]))
     return classes

@@ -9,7 +9,7 @@ import numpy as np
 from cellwire.engine import ops
 from scipy import linalg
 
-from op_samples.sample import N, Sample, normal
+from op_samples.sample import N, Sample, integers, normal
 
 X, CUBE = normal(N, 4), normal(N, 3, 4)
 Y = normal(N, 4, seed=1)
@@ -91,4 +91,21 @@ def _cut() -> list[Sample]:
     ]  # fmt: skip
 
 
-SAMPLES = [*_views(), *_joined(), *_cut()]
+def _asked() -> list[Sample]:
+    def turned(x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        out = x.copy()
+        for row, length in enumerate(lengths.astype(int)):
+            out[row, :, :length] = x[row, :, :length][..., ::-1]
+        return out
+
+    return [
+        Sample("tensor_shape", ops.tensor_shape, (normal(2, 3),), lambda x: np.array(x.shape),
+               differentiable=False),
+        Sample("slice", lambda x: ops.slice(x, (0, 1, 0), (-1, 2, 3)), (CUBE,),
+               lambda x: x[:, 1:3, :3]),
+        Sample("reverse_sequence", lambda x, n: ops.reverse_sequence(x, n, 2),
+               (CUBE, integers(N, high=5)), turned),
+    ]  # fmt: skip
+
+
+SAMPLES = [*_views(), *_joined(), *_cut(), *_asked()]
