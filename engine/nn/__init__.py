@@ -21,6 +21,12 @@ from .adaptive_pooling import (
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
 )
+from .arranging import (
+    ClipByNorm,
+    OneHot,
+    Roll,
+    Unflatten,
+)
 from .cell import Cell
 from .container import CellDict, CellList, SequentialCell
 from .conv_transpose import Conv1dTranspose, Conv2dTranspose, Conv3dTranspose
@@ -67,6 +73,19 @@ from .optim import (
     RMSProp,
     Rprop,
 )
+from .padding import (
+    ConstantPad1d,
+    ConstantPad2d,
+    ConstantPad3d,
+    Pad,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+    ZeroPad2d,
+)
 from .pooling import AvgPool1d, AvgPool2d, AvgPool3d, MaxPool1d, MaxPool2d, MaxPool3d
 from .rnn import GRU, LSTM, RNN
 from .rnn_cells import GRUCell, LSTMCell, RNNCell
@@ -97,6 +116,13 @@ from .unpooling import (
     MaxUnpool1d,
     MaxUnpool2d,
     MaxUnpool3d,
+)
+from .upsampling import (
+    ChannelShuffle,
+    PixelShuffle,
+    PixelUnshuffle,
+    ResizeBilinear,
+    Upsample,
 )
 from .wrap import (
     DistributedGradReducer,
@@ -144,6 +170,11 @@ __all__ = [
     "Cell",
     "CellDict",
     "CellList",
+    "ChannelShuffle",
+    "ClipByNorm",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
     "Conv1d",
     "Conv1dTranspose",
     "Conv2d",
@@ -195,13 +226,25 @@ __all__ = [
     "Momentum",
     "NLLLoss",
     "NaturalExpDecayLR",
+    "OneHot",
     "Optimizer",
+    "Pad",
+    "PixelShuffle",
+    "PixelUnshuffle",
     "PolynomialDecayLR",
     "ProximalAdagrad",
     "RMSNorm",
     "RMSProp",
     "RNNCell",
     "ReLU",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ResizeBilinear",
+    "Roll",
     "Rprop",
     "SequentialCell",
     "SiLU",
@@ -213,9 +256,12 @@ __all__ = [
     "Tanh",
     "TrainOneStepCell",
     "TrainOneStepWithLossScaleCell",
+    "Unflatten",
+    "Upsample",
     "WarmUpLR",
     "WithEvalCell",
     "WithLossCell",
+    "ZeroPad2d",
     "cosine_decay_lr",
     "exponential_decay_lr",
     "get_activation",
