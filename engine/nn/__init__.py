@@ -27,6 +27,7 @@ from .arranging import (
     Roll,
     Unflatten,
 )
+from .attention import MultiheadAttention
 from .cell import Cell
 from .container import CellDict, CellList, SequentialCell
 from .conv_transpose import Conv1dTranspose, Conv2dTranspose, Conv3dTranspose
@@ -108,6 +109,8 @@ from .schedule import (
     WarmUpLR,
 )
 from .shaping import Flatten, Identity
+from .transformer import Transformer, TransformerDecoder, TransformerEncoder
+from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 from .unpooling import (
     FractionalMaxPool2d,
     FractionalMaxPool3d,
@@ -224,6 +227,7 @@ __all__ = [
     "MaxUnpool2d",
     "MaxUnpool3d",
     "Momentum",
+    "MultiheadAttention",
     "NLLLoss",
     "NaturalExpDecayLR",
     "OneHot",
@@ -256,6 +260,11 @@ __all__ = [
     "Tanh",
     "TrainOneStepCell",
     "TrainOneStepWithLossScaleCell",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "Unflatten",
     "Upsample",
     "WarmUpLR",
