@@ -15,6 +15,7 @@ from ..shape import shape_text
 from ..tensor import Tensor, wrap
 
 Hook = Callable[[Tensor], Any]
+Whole = tuple[Tensor, ...]
 _keys = itertools.count()
 
 
@@ -122,7 +123,7 @@ def any_hooked(tensors: Iterable[Tensor]) -> bool:
     return bool(hooked) and any(id(tensor) in hooked for tensor in tensors)
 
 
-def hook_op(rule: Callable[[Grads], Grads]) -> Op:
+def hook_op(rule: Callable[[Whole], Whole]) -> Op:
     """Return an op without arithmetic whose gradients go through ``rule``.
 
     Each is an op of its own, so that no cached gradient graph forgets the hooks.
@@ -183,7 +184,7 @@ class HookBackward:
         registry.log(op, inputs, outputs, {})
         return outputs if len(inputs) > 1 else outputs[0]
 
-    def _changed(self, grads: Grads) -> Grads:
+    def _changed(self, grads: Whole) -> Whole:
         found = self.hook_fn(grads)
         if found is None:
             return grads

@@ -59,7 +59,7 @@ class Scan:
     def _run(self, *arrays: np.ndarray) -> Arrays:
         carry, scanned, same = self._split(arrays)
         stacked = [
-            np.empty(tuple(map(int, aval.shape)), aval.dtype.numpy)
+            np.empty(aval.shape, aval.dtype.numpy)  # pyright: ignore[reportArgumentType, reportCallIssue]
             for aval in self.avals[self.carried :]
         ]
         steps = range(self.length)

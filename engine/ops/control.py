@@ -122,6 +122,7 @@ def _while(name: str, test: Function, body: Function, init: Any) -> Any:
             from ..compiler.traced_loops import traced_while
 
             return traced_while(tracer, name, _carrying(test), _carrying(body), carry)
+        tracer = None if isinstance(tracer, Trace) else tracer
     while True:
         asked = test(carry)
         masked = tracer is not None and tracer.is_batched(asked)

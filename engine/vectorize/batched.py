@@ -63,7 +63,7 @@ class Batched(Tensor):
         return self.whole.dtype
 
     @property
-    def size(self) -> Dim:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def size(self) -> Dim:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Number of elements of one example."""
         return element_count(self.shape)
 

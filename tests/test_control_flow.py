@@ -1,0 +1,531 @@
+"""Branches and loops as functions: eager, compiled once for all values, derived, vectorized."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cellwire.engine.compiler  # noqa: F401 - installs the eager compiler, as users have it
+import numpy as np
+import pytest
+from cellwire.engine import nn, ops
+from cellwire.engine import random as streams
+from cellwire.engine.autograd import grad, jacrev, value_and_grad
+from cellwire.engine.compiler import jit
+from cellwire.engine.compiler.jit import JitError, JitWarning, explain
+from cellwire.engine.parameter import Parameter
+from cellwire.engine.shape import ShapeError
+from cellwire.engine.tensor import Tensor
+from cellwire.engine.vectorize import vmap
+
+
+def x_of(*values: float) -> Tensor:
+    return Tensor(np.array(values, np.float32))
+
+
+def eager(fn: Callable[..., Any]) -> Callable[..., Any]:
+    return fn
+
+
+def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
+    return jit(fn, fullgraph=True)
+
+
+HOW = pytest.mark.parametrize("how", [eager, compiled], ids=["eager", "jit"])
+
+
+def slope(fn: Callable[[Tensor], Tensor], x: Tensor, step: float = 1e-6) -> np.ndarray:
+    """Return a gradient by finite differences."""
+    found = np.zeros(x.shape)
+    for at in np.ndindex(*x.shape):
+        sides = []
+        for sign in (1, -1):
+            moved = x.asnumpy().copy()
+            moved[at] += sign * step
+            sides.append(float(fn(Tensor(moved)).sum()))
+        found[at] = (sides[0] - sides[1]) / (2 * step)
+    return found
+
+
+def check_derivatives(fn: Callable[[Tensor], Tensor], *points: Tensor) -> None:
+    """Compare first and second derivatives in all ways with finite differences."""
+    first_jit, outside, second_jit = (
+        compiled(grad(fn)), compiled(fn), compiled(grad(lambda x: grad(fn)(x).sum())),
+    )  # fmt: skip
+    for x in points:
+        expected = slope(fn, x)
+        for derived in (grad(fn), first_jit, grad(outside)):
+            np.testing.assert_allclose(derived(x).asnumpy(), expected, 1e-6, 1e-7)
+        second = slope(grad(fn), x)
+        for derived in (grad(lambda x: grad(fn)(x).sum()), second_jit):
+            np.testing.assert_allclose(derived(x).asnumpy(), second, 1e-5, 1e-6)
+        twice = grad(lambda x: grad(outside)(x).sum())
+        np.testing.assert_allclose(twice(x).asnumpy(), second, 1e-5, 1e-6)
+
+
+# ---- cond --------------------------------------------------------------------------------------
+
+
+def turned(x: Tensor) -> Tensor:
+    return ops.cond(x.sum() > 0, lambda x: x * x * x, lambda x: ops.sin(x) * 2, x)
+
+
+@HOW
+def test_cond(how: Callable[[Any], Any]) -> None:
+    fn = how(turned)
+    for x in (x_of(1, 2), x_of(-1, -2), x_of(3, 0), x_of(-3, 1)):
+        array = x.asnumpy()
+        expected = array**3 if array.sum() > 0 else np.sin(array) * 2
+        np.testing.assert_allclose(fn(x).asnumpy(), expected, 1e-6)
+
+
+def test_cond_is_compiled_once_for_both_ways() -> None:
+    fn = compiled(turned)
+    for x in (x_of(1, 2), x_of(-1, -2)):
+        fn(x)
+    assert [len(s.paths) for s in fn.situations.values()] == [1]
+    report = explain(turned)(x_of(1, 2)).report
+    assert report is not None
+    assert [step.reason for step in report.host_steps] == [
+        "runs one of two graphs, as a tensor says"
+    ]
+
+
+def test_derivatives_of_cond() -> None:
+    check_derivatives(turned, Tensor([0.5, 2.0], "float64"), Tensor([-0.5, -1.0], "float64"))
+
+
+@HOW
+def test_cond_with_captured_tensors_and_structures(how: Callable[[Any], Any]) -> None:
+    w, unused = Parameter([2.0, 3.0], "w"), Parameter([1.0], "unused")
+
+    def fn(x: Tensor, flag: Tensor) -> dict[str, Any]:
+        y = x * x
+        found = ops.cond(
+            flag,
+            lambda pair: {"a": pair[0] * w, "b": (y, 1.0)},
+            lambda pair: {"a": pair[1] * unused.sum(), "b": (pair[0], 2.0)},
+            (x, y),
+        )
+        return {"sum": found["a"].sum() + found["b"][0].sum(), "number": found["b"][1]}
+
+    derived = how(lambda x, flag: value_and_grad(lambda x: fn(x, flag)["sum"], 0, [w, unused])(x))
+    value, (by_x, (by_w, by_unused)) = derived(x_of(1, 2), Tensor(True))
+    assert float(value) == 2 + 6 + 1 + 4
+    assert by_x.tolist() == [4, 7]
+    assert by_w.tolist() == [1, 2]
+    assert by_unused.tolist() == [0]
+    value, (by_x, (by_w, by_unused)) = derived(x_of(1, 2), Tensor(False))
+    assert float(value) == 1 + 4 + 1 + 2
+    assert by_x.tolist() == [3, 5]
+    assert by_w.tolist() == [0, 0]
+    assert by_unused.tolist() == [5]
+    assert float(how(fn)(x_of(1, 2), Tensor(False))["number"]) == 2
+
+
+def test_cond_with_a_python_truth_value_runs_one_branch() -> None:
+    assert ops.cond(True, lambda: 1, lambda: 1 // 0) == 1
+    assert ops.cond(0, lambda x: x, lambda x: -x, 5) == -5
+    assert ops.cond(pred := x_of(1), true_fn=lambda: pred, false_fn=lambda: pred) is pred
+
+
+def test_cond_of_a_matrix_is_its_condition_number() -> None:
+    matrix = Tensor([[1.0, 0.0], [0.0, 4.0]])
+    assert float(ops.cond(matrix)) == pytest.approx(4)
+    assert float(ops.cond(matrix, 1)) == pytest.approx(4)
+
+
+@HOW
+def test_branches_write_parameters(how: Callable[[Any], Any]) -> None:
+    state = Parameter([1.0], "state", requires_grad=False)
+
+    def fn(x: Tensor) -> Tensor:
+        def add() -> Tensor:
+            state.set_data(state + x)
+            return state * 2
+
+        return ops.cond(x.sum() > 0, add, lambda: state * 3)
+
+    run = how(fn)
+    assert [run(x_of(v)).tolist() for v in (1, -1, 2)] == [[4], [6], [8]]
+    assert state.tolist() == [4]
+
+
+@HOW
+def test_branches_draw_other_numbers_at_each_call(how: Callable[[Any], Any]) -> None:
+    streams.set_seed(0)
+    fn = how(lambda x: ops.cond(x.sum() > 0, lambda: ops.rand((3,)), lambda: ops.zeros((3,))))
+    first, second = fn(x_of(1)), fn(x_of(1))
+    assert not np.array_equal(first.asnumpy(), second.asnumpy())
+    assert fn(x_of(-1)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("true_fn", "false_fn", "error", "message"),
+    [
+        (lambda x: x, lambda x: (x, x), TypeError, "same structure"),
+        (lambda x: x, lambda x: x.astype("float64"), TypeError, "output 0 is 2 f32"),
+        (lambda x: x, lambda x: x[:1], ShapeError, "same shapes and dtypes"),
+        (lambda x: x, 3, TypeError, "must be callable"),
+    ],
+)
+def test_branches_must_match(true_fn: Any, false_fn: Any, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        compiled(lambda x: ops.cond(x.sum() > 0, true_fn, false_fn, x))(x_of(1, 2))
+    with pytest.raises(ShapeError, match="one truth value"):
+        ops.cond(x_of(1, 2), lambda: 1, lambda: 2)
+
+
+def test_a_python_branch_inside_a_branch_runs_eagerly() -> None:
+    def inner(x: Tensor) -> Tensor:
+        return x * 2 if x.sum() > 5 else x
+
+    fn = jit(lambda x: ops.cond(x.sum() > 0, inner, lambda x: -x, x))
+    with pytest.warns(JitWarning, match="a branch depends on the value"):
+        assert fn(x_of(1)).tolist() == [1]
+    assert fn(x_of(10)).tolist() == [20]
+    assert fn(x_of(-1)).tolist() == [1]
+
+
+# ---- while_loop --------------------------------------------------------------------------------
+
+
+def doubled_up_to(x: Tensor, end: float = 20.0) -> Tensor:
+    return ops.while_loop(lambda y: ops.abs(y).sum() < end, lambda y: y * y + y, x)
+
+
+@HOW
+def test_while_loop(how: Callable[[Any], Any]) -> None:
+    fn = how(doubled_up_to)
+    for x in (x_of(1), x_of(3), x_of(30), x_of(0.5)):
+        expected = x.asnumpy().copy()
+        while abs(expected).sum() < 20:
+            expected = expected * expected + expected
+        np.testing.assert_allclose(fn(x).asnumpy(), expected, 1e-6)
+
+
+def test_while_loop_is_compiled_once_for_all_lengths() -> None:
+    fn = compiled(lambda x, n: ops.while_loop(
+        lambda i, _: i < n, lambda i, y: (i + 1, y * 2), (Tensor(0), x),
+    )[1])  # fmt: skip
+    for n in (0, 1, 5, 9):
+        assert fn(x_of(1), Tensor(n)).tolist() == [2**n]
+    assert [len(s.paths) for s in fn.situations.values()] == [1]
+
+
+def test_derivatives_of_while_loop() -> None:
+    check_derivatives(
+        doubled_up_to, Tensor([0.5, 0.3], "float64"), Tensor([2.0, 3.0], "float64"),
+        Tensor([30.0, 1.0], "float64"),
+    )  # fmt: skip
+
+
+@HOW
+def test_while_loop_with_captured_weights(how: Callable[[Any], Any]) -> None:
+    w = Parameter([1.5], "w")
+
+    def fn(x: Tensor) -> Tensor:
+        y, count = ops.while_loop(
+            lambda s: s[0].sum() < 10, lambda s: (s[0] * w + x, s[1] + 1), (x, 0)
+        )
+        return y.sum() * count
+
+    derived = how(grad(fn, 0, w))
+    for value in (1.0, 4.0, 20.0):
+        by_x, by_w = derived(x_of(value))
+        y, dx, dw, count = value, 1.0, 0.0, 0
+        while y < 10:
+            dw, dx, y, count = dw * 1.5 + y, dx * 1.5 + 1, y * 1.5 + value, count + 1
+        np.testing.assert_allclose(by_x.asnumpy(), [dx * count], 1e-5)
+        np.testing.assert_allclose(by_w.asnumpy(), [dw * count], 1e-5)
+
+
+@HOW
+def test_loops_write_parameters(how: Callable[[Any], Any]) -> None:
+    total = Parameter([0.0], "total", requires_grad=False)
+
+    def body(y: Tensor) -> Tensor:
+        total.set_data(total + y)
+        return y * 2
+
+    run = how(lambda x: ops.while_loop(lambda y: y.sum() < 10, body, x))
+    assert run(x_of(1)).tolist() == [16]
+    assert total.tolist() == [15]
+    step = how(lambda x: ops.fori_loop(0, 3, lambda i, y: body(y), x))
+    assert step(x_of(1)).tolist() == [8]
+    assert total.tolist() == [22]
+
+
+def test_numbers_alone_stay_numbers() -> None:
+    assert ops.while_loop(lambda n: n < 100, lambda n: n * 3, 1) == 243
+    assert ops.fori_loop(0, 4, lambda i, n: n + i, 0) == 6
+    found = compiled(lambda x: x * ops.while_loop(lambda n: n < 100, lambda n: n * 3, 1))(x_of(1))
+    assert found.tolist() == [243]
+
+
+@HOW
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        (lambda y: (y, y), TypeError, "keep its structure"),
+        (lambda y: y.astype("float64"), TypeError, "f32 before and .* f64 after"),
+        (lambda y: ops.concat([y, y]), ShapeError, "keep its shape and dtype"),
+    ],
+)
+def test_what_is_carried_must_keep_its_kind(
+    how: Callable[[Any], Any], body: Any, error: type, message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        how(lambda x: ops.while_loop(lambda y: True, body, x))(x_of(1))
+    with pytest.raises(error, match=message):
+        how(lambda x: ops.fori_loop(0, 2, lambda i, y: body(y), x))(x_of(1))
+    with pytest.raises(error, match=message):
+        how(lambda x: ops.scan(lambda y, _: (body(y), None), x, length=2))(x_of(1))
+
+
+def test_random_numbers_in_a_loop_of_unknown_length_are_not_compiled() -> None:
+    def fn(x: Tensor) -> Tensor:
+        return ops.while_loop(lambda y: y.sum() < 3, lambda y: y + ops.rand((1,)), x)
+
+    with pytest.warns(JitWarning, match="random numbers are drawn in a loop"):
+        found = jit(fn)(x_of(0))
+    assert float(found.sum()) >= 3
+    with pytest.raises(JitError, match="random numbers"):
+        compiled(fn)(x_of(0))
+
+
+# ---- fori_loop and scan ------------------------------------------------------------------------
+
+
+@HOW
+def test_fori_loop(how: Callable[[Any], Any]) -> None:
+    fn = how(lambda x: ops.fori_loop(1, 4, lambda i, y: y * x + i, x))
+    assert fn(x_of(2)).tolist() == [((2 * 2 + 1) * 2 + 2) * 2 + 3]
+    ends = how(lambda x, n: ops.fori_loop(0, n, lambda i, y: y * 2 + i, x))
+    for n, expected in ((0, 1), (1, 2), (3, 12)):
+        assert ends(x_of(1), Tensor(n)).tolist() == [expected]
+    unrolled = how(lambda x: ops.fori_loop(0, 3, lambda i, y: y + (x, x * 10, x * 100)[i], x, True))
+    assert unrolled(x_of(1)).tolist() == [112]
+    assert how(lambda x: ops.fori_loop(3, 0, lambda i, y: y * 2, x))(x_of(1)).tolist() == [1]
+    for wrong in (1.5, True, x_of(1)):
+        with pytest.raises(TypeError, match="must be an int"):
+            ops.fori_loop(0, wrong, lambda i, y: y, x_of(1))
+
+
+def running(x: Tensor) -> tuple[Tensor, Tensor]:
+    def step(carry: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
+        carry = ops.tanh(carry * row + row)
+        return carry, carry * row
+
+    return ops.scan(step, x[0] * 0.5, x)
+
+
+@HOW
+def test_scan(how: Callable[[Any], Any]) -> None:
+    rows = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+    carry, outputs = how(running)(Tensor(rows))
+    state, expected = rows[0] * np.float32(0.5), []
+    for row in rows:
+        state = np.tanh(state * row + row)
+        expected.append(state * row)
+    np.testing.assert_allclose(carry.asnumpy(), state, 1e-5, 1e-6)
+    np.testing.assert_allclose(outputs.asnumpy(), expected, 1e-5, 1e-6)
+
+
+def test_derivatives_of_scan() -> None:
+    def total(x: Tensor) -> Tensor:
+        carry, outputs = running(x)
+        return (carry * carry).sum() + (outputs**3).sum()
+
+    rows = np.random.default_rng(1).standard_normal((3, 2))
+    check_derivatives(total, Tensor(rows))
+    by_rows = jacrev(lambda x: running(x)[1])
+    np.testing.assert_allclose(
+        compiled(by_rows)(Tensor(rows)).asnumpy(), by_rows(Tensor(rows)).asnumpy(), 1e-9
+    )
+
+
+@HOW
+def test_scan_of_structures_with_weights(how: Callable[[Any], Any]) -> None:
+    cell = nn.Dense(3, 2)
+    x = np.random.default_rng(2).standard_normal((5, 2, 1)).astype(np.float32)
+
+    def fn(x: Tensor) -> Tensor:
+        def step(state: dict[str, Any], item: tuple[Tensor, Tensor]) -> tuple[Any, Any]:
+            hidden = ops.tanh(cell(ops.concat([state["h"], item[0]], -1)))
+            return {"h": hidden, "n": state["n"] + 1}, [hidden, item[1] * 2]
+
+        state, outputs = ops.scan(step, {"h": x[0] * ops.zeros((2, 2)), "n": 0}, (x, x))
+        return (outputs[0] ** 2).sum() + state["h"].sum() * state["n"] + outputs[1].sum()
+
+    def plain(x: Tensor) -> Tensor:
+        hidden, total = ops.zeros((2, 2)), x.sum() * 2
+        for i in range(5):
+            hidden = ops.tanh(cell(ops.concat([hidden, x[i]], -1)))
+            total = total + (hidden**2).sum()
+        return total + hidden.sum() * 5
+
+    weights = cell.trainable_params()
+    value, (by_x, by_w) = how(value_and_grad(fn, 0, weights))(Tensor(x))
+    expected, (plain_x, plain_w) = value_and_grad(plain, 0, weights)(Tensor(x))
+    np.testing.assert_allclose(float(value), float(expected), 1e-5)
+    for one, other in zip((by_x, *by_w), (plain_x, *plain_w), strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), 1e-4, 1e-5)
+
+
+@HOW
+def test_scan_without_tensors_to_go_through(how: Callable[[Any], Any]) -> None:
+    carry, outputs = how(lambda x: ops.scan(lambda c, x: (c * 2, c), x, length=3))(x_of(1))
+    assert carry.tolist() == [8]
+    assert outputs.tolist() == [[1], [2], [4]]
+    carry, outputs = how(lambda x: ops.scan(lambda c, _: (c * 2, None), x, length=3))(x_of(1))
+    assert (carry.tolist(), outputs) == ([8], None)
+    carry, outputs = how(lambda x: ops.scan(lambda c, x: (c, x), x, x[:0]))(x_of(1))
+    assert carry.tolist() == [1]
+
+
+@HOW
+def test_random_numbers_in_a_loop_of_known_length(how: Callable[[Any], Any]) -> None:
+    streams.set_seed(5)
+    fn = how(lambda x: ops.scan(lambda c, _: (c, ops.rand((1,)) + c * 0), x, length=4)[1])
+    found = [float(value) for value in fn(x_of(1)).asnumpy().ravel()]
+    assert len(set(found)) == 4
+    streams.set_seed(5)
+    assert found == [float(ops.rand((1,))) for _ in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: ops.scan(lambda c, x: c, x_of(1), x_of(1)), TypeError, "pair"),
+        (lambda: ops.scan(lambda c, x: (c, x), x_of(1)), ValueError, "give xs or length"),
+        (lambda: ops.scan(lambda c, x: (c, x), 0, x_of(1), 2), ValueError, "one length"),
+        (lambda: ops.scan(lambda c, x: (c, x), 0, (x_of(1), x_of(1, 2))), ValueError, "one length"),
+        (lambda: ops.scan(lambda c, x: (c, x), 0, Tensor(1.0)), ValueError, "no axis"),
+        (lambda: ops.scan(3, x_of(1), x_of(1)), TypeError, "must be callable"),
+    ],
+)
+def test_wrong_scans_are_explained(call: Any, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+# ---- together ----------------------------------------------------------------------------------
+
+
+@HOW
+def test_nested_control_flow(how: Callable[[Any], Any]) -> None:
+    def step(carry: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        def grown(y: Tensor) -> Tensor:
+            return ops.while_loop(lambda z: z.sum() < 4, lambda z: z * 2 + x, y)
+
+        carry = ops.cond(x.sum() > 0, grown, lambda y: y * 0.5, carry)
+        return carry, carry.sum()
+
+    def fn(x: Tensor) -> Tensor:
+        carry, sums = ops.scan(step, ops.ones((1,)) + x[0], x)
+        return carry.sum() + (sums * sums).sum()
+
+    x = x_of(0.5, -1.0, 0.25, 2.0).reshape(4, 1)
+    np.testing.assert_allclose(how(fn)(x).asnumpy(), fn(x).asnumpy(), 1e-5)
+    np.testing.assert_allclose(how(grad(fn))(x).asnumpy(), grad(fn)(x).asnumpy(), 1e-5)
+    np.testing.assert_allclose(grad(how(fn))(x).asnumpy(), grad(fn)(x).asnumpy(), 1e-5)
+
+
+@HOW
+def test_control_flow_in_vectorized_functions(how: Callable[[Any], Any]) -> None:
+    def fn(x: Tensor) -> Tensor:
+        y = ops.cond(x > 1, lambda x: x * 10, lambda x: -x, x)
+        z = ops.while_loop(lambda z: z < 5, lambda z: z + 2, y)
+        return ops.scan(lambda c, _: (c * x, c), z, length=2)[0]
+
+    x = x_of(0.5, 2.0, 1.5, -3.0)
+    expected = [float(fn(Tensor(np.float32(v)))) for v in x.asnumpy()]
+    np.testing.assert_allclose(vmap(fn)(x).asnumpy(), expected, 1e-6)
+    slopes = [float(grad(fn)(Tensor(np.float32(v)))) for v in x.asnumpy()]
+    np.testing.assert_allclose(vmap(grad(fn))(x).asnumpy(), slopes, 1e-6)
+    np.testing.assert_allclose(how(vmap(fn))(x).asnumpy(), expected, 1e-6)
+    np.testing.assert_allclose(how(grad(lambda x: vmap(fn)(x).sum()))(x).asnumpy(), slopes, 1e-6)
+
+
+@HOW
+def test_row_32_python_control_flow_is_derived(how: Callable[[Any], Any]) -> None:
+    def fn(x: Tensor) -> Tensor:
+        y = x
+        for number in range(3):
+            y = y * x if number % 2 == 0 else y + x
+        while y.sum() < 50:
+            y = y * 2
+        return y * x if y.sum() > 60 else y
+
+    for x in (Tensor([2.0], "float64"), Tensor([3.0], "float64"), Tensor([4.0], "float64")):
+        expected = slope(fn, x)
+        np.testing.assert_allclose(how(grad(fn))(x).asnumpy(), expected, 1e-6)
+
+
+# ---- MindSpore's names -------------------------------------------------------------------------
+
+
+def test_loops_by_mindspores_names() -> None:
+    assert ops.WhileLoop()(lambda x: x < 10, lambda x: x + 3, 0) == 12
+    assert ops.ForiLoop()(0, 4, lambda i, total: i + total, 0) == 6
+    assert ops.Scan()(lambda c, x: (c + x, c + x), 0, [1, 2, 3, 4]) == (10, [1, 3, 6, 10])
+    assert ops.Scan()(lambda c, x: (c + 1, x), 0, None, 2) == (2, [None, None])
+    for call, error in (
+        (lambda: ops.ForiLoop()(0, 4, lambda i: i, 0), ValueError),
+        (lambda: ops.ForiLoop()(0, 4, 3, 0), TypeError),
+        (lambda: ops.Scan()(lambda c, x: c, 0, [1]), ValueError),
+        (lambda: ops.Scan()(lambda c, x: (c, x), 0, 5), TypeError),
+        (lambda: ops.Scan()(lambda c, x: (c, x), 0, [1], 2), ValueError),
+        (lambda: ops.WhileLoop()(lambda x: x, lambda: 1, 0), ValueError),
+    ):
+        with pytest.raises(error):
+            call()
+
+
+@HOW
+def test_maps(how: Callable[[Any], Any]) -> None:
+    add = ops.MultitypeFuncGraph("add")
+
+    @add.register("Number", "Number")
+    def _(x: float, y: float) -> float:
+        return x + y
+
+    @add.register("Tensor", "Tensor")
+    def _(x: Tensor, y: Tensor) -> Tensor:
+        return x + y * 10
+
+    @add.register(str, str)
+    def _(x: str, y: str) -> str:
+        return y + x
+
+    x = x_of(1)
+    found = how(lambda x: ops.HyperMap(add)((x, [1, (x, 2)]), (x, [3, (x, 4)])))(x)
+    assert found[0].tolist() == [11]
+    assert found[1][0] == 4
+    assert found[1][1][0].tolist() == [11]
+    assert found[1][1][1] == 6
+    assert [t.tolist() for t in how(lambda x: ops.Map()(ops.square, [x, x * 2]))(x)] == [[1], [4]]
+    assert add("a", "b") == "ba"
+    with pytest.raises(TypeError, match="no function for"):
+        add(1, "a")
+    with pytest.raises(TypeError, match="no type"):
+        add.register("Nothing")
+    with pytest.raises(TypeError, match="tuples and lists"):
+        ops.Map(ops.square)(x)
+    with pytest.raises(ValueError, match="same length"):
+        ops.HyperMap()(add, (1, 2), (1,))
+
+
+def test_maps_from_the_last_element() -> None:
+    order: list[int] = []
+    assert ops.Map(lambda x: order.append(x) or x, True)((1, 2, 3)) == (1, 2, 3)
+    assert order == [3, 2, 1]
+
+
+def test_partial_and_depend() -> None:
+    assert ops.Partial()(lambda a, b, c: (a, b, c), 1, c=3)(2) == (1, 2, 3)
+    assert ops.partial(ops.add, x_of(1))(x_of(2)).tolist() == [3]
+    assert ops.Depend()(x_of(1), "anything").tolist() == [1]
+    with pytest.raises(TypeError, match="callable"):
+        ops.partial(3)
