@@ -182,10 +182,14 @@ class Parameter(LazyTensor):
         """
         from .nn.initializer import initializer
 
-        same = isinstance(init, str) and init == "same"
-        data = self if same else initializer(init, self.shape, self.dtype)
+        if not (isinstance(init, str) and init == "same"):
+            data: Any = initializer(init, self.shape, self.dtype)
+        elif self.is_made:
+            data = self.data
+        else:  # the same values, drawn when they are first read
+            data = LazyTensor(self.shape, self.dtype, self._init)
         twin = Parameter(
-            data.data if same else data, self.name, self.requires_grad, self.layerwise_parallel,
+            data, self.name, self.requires_grad, self.layerwise_parallel,
             self.parallel_optimizer,
         )  # fmt: skip
         twin.comm_fusion = self.comm_fusion
