@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import types
 
-from .engine import amp, checkpoint, context, dataset, mindrecord, nn, ops, runtime, train
+from .engine import amp, checkpoint, context, dataset, mindrecord, nn, numpy, ops, runtime, train
 from .engine.amp import (
     DynamicLossScaleManager,
     FixedLossScaleManager,
@@ -82,6 +82,8 @@ _MODULES = {
     "amp": amp,
     "nn": nn,
     "ops": ops,
+    "numpy": numpy,
+    "numpy.linalg": numpy.linalg,
     "context": context,
     "dataset": dataset,
     "dataset.config": dataset.config,
@@ -182,6 +184,7 @@ __all__ = [
     "mutable",
     "nn",
     "no_grad",
+    "numpy",
     "ops",
     "recompute",
     "runtime",

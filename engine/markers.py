@@ -10,7 +10,7 @@ from .nn.cell import Cell
 from .tensor import Tensor
 
 Value = TypeVar("Value")
-Kind = TypeVar("Kind", bound=type)
+Kind = TypeVar("Kind")
 
 
 def mutable(input_data: Value, dynamic_len: bool = False) -> Value:
@@ -57,7 +57,7 @@ def _check_mutable(value: Any) -> None:
         )
 
 
-def jit_class(cls: Kind) -> Kind:
+def jit_class(cls: type[Kind]) -> type[Kind]:
     """Mark a class whose objects compiled functions may use.
 
     Cellwire's compiled functions may use objects of any class and watch what they read of them,
