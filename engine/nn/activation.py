@@ -7,6 +7,28 @@ from collections.abc import Callable
 from .. import ops
 from ..tensor import Tensor
 from .cell import Cell
+from .gates import (
+    CELU,
+    GLU,
+    FastGelu,
+    LogSigmoid,
+    Mish,
+    SeLU,
+    Softmax2d,
+    Softmin,
+    Softsign,
+    Tanhshrink,
+)
+from .piecewise import (
+    Hardtanh,
+    HShrink,
+    HSigmoid,
+    HSwish,
+    PReLU,
+    ReLU6,
+    RReLU,
+    SoftShrink,
+)
 
 
 class ReLU(Cell):
@@ -42,6 +64,10 @@ class LeakyReLU(Cell):
         """Apply it."""
         return ops.leaky_relu(x, self.alpha)
 
+    def extend_repr(self) -> str:
+        """The parameter."""
+        return f"alpha={self.alpha}"
+
 
 class ELU(Cell):
     """``x`` where positive, else ``alpha * (exp(x) - 1)``.
@@ -61,6 +87,10 @@ class ELU(Cell):
     def construct(self, x: Tensor) -> Tensor:
         """Apply it."""
         return ops.elu(x, self.alpha)
+
+    def extend_repr(self) -> str:
+        """The parameter."""
+        return f"alpha={self.alpha}"
 
 
 class GELU(Cell):
@@ -85,6 +115,10 @@ class GELU(Cell):
     def construct(self, x: Tensor) -> Tensor:
         """Apply it."""
         return ops.gelu(x, "tanh" if self.approximate else "none")
+
+    def extend_repr(self) -> str:
+        """The parameter."""
+        return f"approximate={self.approximate}"
 
 
 class SiLU(Cell):
@@ -162,6 +196,10 @@ class Softmax(Cell):
         """Apply it."""
         return ops.softmax(x, self.axis)
 
+    def extend_repr(self) -> str:
+        """The parameter."""
+        return f"axis={self.axis}"
+
 
 class LogSoftmax(Cell):
     """The logarithm of `Softmax`, computed without overflow.
@@ -182,19 +220,20 @@ class LogSoftmax(Cell):
         """Apply it."""
         return ops.log_softmax(x, self.axis)
 
+    def extend_repr(self) -> str:
+        """The parameter."""
+        return f"axis={self.axis}"
+
 
 NAMED: dict[str, Callable[[], Cell]] = {
-    "relu": ReLU,
-    "leakyrelu": LeakyReLU,
-    "elu": ELU,
-    "gelu": GELU,
-    "silu": SiLU,
-    "sigmoid": Sigmoid,
-    "tanh": Tanh,
-    "softplus": Softplus,
-    "softmax": Softmax,
-    "logsoftmax": LogSoftmax,
-}
+    "relu": ReLU, "relu6": ReLU6, "leakyrelu": LeakyReLU, "prelu": PReLU, "rrelu": RReLU,
+    "elu": ELU, "selu": SeLU, "celu": CELU, "gelu": GELU, "fast_gelu": FastGelu, "silu": SiLU,
+    "mish": Mish, "sigmoid": Sigmoid, "hsigmoid": HSigmoid, "logsigmoid": LogSigmoid,
+    "hswish": HSwish, "tanh": Tanh, "hardtanh": Hardtanh, "tanhshrink": Tanhshrink,
+    "hshrink": HShrink, "softshrink": SoftShrink, "softplus": Softplus, "softsign": Softsign,
+    "softmax": Softmax, "softmax2d": Softmax2d, "softmin": Softmin, "logsoftmax": LogSoftmax,
+    "glu": GLU,
+}  # fmt: skip
 
 
 def get_activation(name: str) -> Cell:

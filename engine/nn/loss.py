@@ -34,6 +34,30 @@ class LossBase(Cell):
             )
         self.reduction: Reduction = reduction
 
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
+        """Return all axes of a tensor, to reduce over."""
+        return tuple(range(len(x.shape)))
+
+    def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
+        """Return the losses of elements, weighed and reduced as `reduction` says.
+
+        Parameters
+        ----------
+        x : Tensor
+            The losses.
+        weights : Tensor or float
+            Factors of a shape that broadcasts.
+
+        Returns
+        -------
+        Tensor
+            One number, or all losses.
+        """
+        weighed = x if isinstance(weights, float | int) and weights == 1 else x * weights
+        if self.reduction == "none":
+            return weighed
+        return ops.mean(weighed) if self.reduction == "mean" else ops.sum(weighed)
+
     def extend_repr(self) -> str:
         """The reduction."""
         return f"reduction={self.reduction}"
