@@ -134,6 +134,48 @@ def test_clip_takes_tensors_as_bounds() -> None:
     assert x.clip(max=cw.Tensor(2.0)).tolist() == [0, 1, 2, 2]
 
 
+def test_choices_repeats_and_extremes_by_method() -> None:
+    x = counted(2, 3)
+    assert x.where(x > 2, -1.0).tolist() == x.select(x > 2, -1.0).tolist() == [
+        [-1, -1, -1], [3, 4, 5],
+    ]  # fmt: skip
+    assert ints(1, 0).choose([cw.Tensor([7, 8]), 9]).tolist() == [9, 8]
+    assert x[0].repeat(2).tolist() == [0, 0, 1, 1, 2, 2]
+    assert x.repeat([0, 2], 0).tolist() == [[3, 4, 5], [3, 4, 5]]
+    assert x.ptp() == 5
+    assert x.t().shape == (3, 2)
+    with pytest.raises(ValueError, match="at most two axes"):
+        counted(1, 1, 1).t()
+    position, value = x.argmax_with_value(1)
+    assert (position.tolist(), value.tolist()) == ([2, 2], [2, 5])
+    assert [part.tolist() for part in x.argmin_with_value()] == [[0, 0, 0], [0, 1, 2]]
+    assert x.sum_to_size(1, 3).tolist() == [[3, 5, 7]]
+
+
+def test_functions_are_methods_by_all_their_names() -> None:
+    x = cw.Tensor([0.5, -2.0])
+    assert x.absolute().tolist() == [0.5, 2]
+    assert x.inv().tolist() == [2, -0.5]
+    assert (x.eq(0.5).tolist(), x.ge(0).tolist()) == ([True, False], [True, False])
+    assert x.nonzero().tolist() == [[0], [1]]
+    assert x.flip((0,)).tolist() == x.reverse([0]).tolist() == [-2, 0.5]
+    assert [part.tolist() for part in x.split(1)] == [[0.5], [-2]]
+    assert counted(2, 3).moveaxis(0, 1).shape == (3, 2)
+
+
+TUTORIALS = """
+abs all any argmax asnumpy astype bmm clip copy cumprod equal expand_dims fill flatten flip
+from_numpy init_data inv isnan max mean min nanmean nonzero norm permute qr repeat reshape resize
+reverse shape softmax split squeeze sum swapaxes tolist transpose uniform value view
+"""
+"""Methods of tensors in MindSpore's tutorials, by how often pages name them."""
+
+
+@pytest.mark.parametrize("name", TUTORIALS.split())
+def test_methods_that_tutorials_name_are_there(name: str) -> None:
+    assert hasattr(cw.Tensor, name)
+
+
 def test_tensors_hash_by_identity() -> None:
     x, y = counted(2), counted(2)
     assert {x: 1, y: 2}[x] == 1

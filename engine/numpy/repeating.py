@@ -123,11 +123,7 @@ def repeat(a: TensorLike, repeats: Axes, axis: int | None = None) -> Tensor:
     Tensor
         The repeated elements.
     """
-    tensor = as_tensor(a)
-    if axis is None:
-        tensor, axis = ravel(tensor), 0
-    places = np.repeat(np.arange(tensor.shape[axis]), np.asarray(repeats))
-    return ops.gather(tensor, as_tensor(places), axis)
+    return as_tensor(a).repeat(repeats, axis)
 
 
 def tile(a: TensorLike, reps: Axes) -> Tensor:

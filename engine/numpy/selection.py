@@ -93,11 +93,7 @@ def choose(a: TensorLike, choices: Sequence[TensorLike]) -> Tensor:
     Tensor
         The chosen elements.
     """
-    number = as_tensor(a)
-    found: Any = as_tensor(choices[-1])
-    for place in range(len(choices) - 2, -1, -1):
-        found = ops.where(ops.equal(number, place), as_tensor(choices[place]), found)
-    return found
+    return as_tensor(a).choose(choices)
 
 
 def piecewise(

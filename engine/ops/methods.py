@@ -9,9 +9,10 @@ import numpy as np
 
 from ..dtype import dtype_of
 from ..tensor import Tensor
-from . import arithmetic, array, creation, reduce, rounding, statistics
-from .cast import cast
+from . import arithmetic, array, creation, logic, reduce, rounding, statistics, unbroadcast
+from .cast import as_tensor, cast
 from .draws import uniform
+from .index import gather
 
 
 def _sizes(args: tuple[Any, ...]) -> Any:
@@ -104,6 +105,47 @@ def _uniform(self: Tensor, from_: float = 0.0, to: float = 1.0) -> Tensor:
     return cast(drawn * (to - from_) + from_, self.dtype)
 
 
+def _where(self: Tensor, condition: Any, y: Any) -> Tensor:
+    """Keep the elements where a condition holds, and take those of ``y`` elsewhere."""
+    return logic.where(condition, self, y)
+
+
+def _choose(self: Tensor, choices: Any) -> Tensor:
+    """Choose from several tensors by these numbers, element by element."""
+    found: Any = as_tensor(choices[-1])
+    for number in range(len(choices) - 2, -1, -1):
+        found = logic.where(logic.equal(self, number), as_tensor(choices[number]), found)
+    return found
+
+
+def _repeat(self: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
+    """Repeat each element along an axis; without one the elements in their order."""
+    tensor = array.reshape(self, (-1,)) if axis is None else self
+    counts = np.asarray(repeats.data if isinstance(repeats, Tensor) else repeats)
+    places = np.repeat(np.arange(tensor.shape[axis or 0]), counts)
+    return gather(tensor, as_tensor(places), axis or 0)
+
+
+def _ptp(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Return how far the elements spread: the largest minus the smallest."""
+    return reduce.amax(self, axis, keepdims) - reduce.amin(self, axis, keepdims)
+
+
+def _t(self: Tensor) -> Tensor:
+    """Exchange the two axes of a matrix; tensors of fewer axes stay as they are."""
+    if len(self.shape) > 2:
+        raise ValueError(f"t() is for at most two axes, this tensor has {len(self.shape)}.")
+    return _transpose(self)
+
+
+def _with_value(value: Any, position: Any) -> Any:
+    def method(self: Tensor, axis: int = 0, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
+        return position(self, axis, keep_dims), value(self, axis, keep_dims)
+
+    method.__doc__ = "Return the position of the extreme along an axis, and the extreme."
+    return method
+
+
 def _new(value: int) -> Any:
     def method(self: Tensor, size: Any, dtype: Any = None) -> Tensor:
         return creation.full(size, value, dtype or self.dtype)
@@ -144,12 +186,22 @@ _METHODS: dict[str, Any] = {
     "min": _extremum(reduce.amin, statistics.argmin),
     "any": reduce.any,
     "all": reduce.all,
+    "argmax_with_value": _with_value(reduce.amax, statistics.argmax),
+    "argmin_with_value": _with_value(reduce.amin, statistics.argmin),
+    "choose": _choose,
     "clip": _clip,
     "copy": array.identity,
     "fill": _fill,
     "itemset": _itemset,
+    "nelement": Tensor.numel,
+    "ptp": _ptp,
+    "repeat": _repeat,
     "resize": _resize,
+    "select": _where,
+    "sum_to_size": lambda self, *size: unbroadcast.sum_to(self, _sizes(size)),
+    "t": _t,
     "uniform": _uniform,
+    "where": _where,
     "new_zeros": _new(0),
     "new_ones": _new(1),
     "new_full": lambda self, size, fill_value, dtype=None: creation.full(
@@ -157,8 +209,21 @@ _METHODS: dict[str, Any] = {
     ),
 }
 
-AS_FUNCTIONS = ("flip", "reverse", "split")
+AS_FUNCTIONS = (
+    "approximate_equal", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "argwhere", "bernoulli", "bincount", "divide", "expand", "flip", "fliplr", "flipud", "fold",
+    "gather", "ger", "hardshrink", "i0", "index_add", "inplace_update", "invert", "log_softmax",
+    "moveaxis", "movedim", "msort", "nonzero", "remainder", "reverse", "reverse_sequence", "rot90",
+    "searchsorted", "split", "strided_slice", "swapdims", "unbind", "unfold", "unique",
+    "unsorted_segment_max", "unsorted_segment_min", "unsorted_segment_prod", "unsqueeze",
+)  # fmt: skip
 """Methods that are the functions of the same name, the tensor first."""
+OTHER_NAMES = {
+    "absolute": "abs", "eq": "equal", "floor_divide": "floor_div", "ge": "greater_equal",
+    "gt": "greater", "inv": "reciprocal", "le": "less_equal", "lt": "less", "multiply": "mul",
+    "ne": "not_equal", "negative": "neg", "sgn": "sign", "subtract": "sub", "true_divide": "div",
+}  # fmt: skip
+"""Methods that are functions by another name."""
 
 
 def attach() -> None:
@@ -173,6 +238,8 @@ def attach_functions(functions: Mapping[str, Any]) -> None:
     """Give Tensor the methods that are functions of ``ops``."""
     for name in AS_FUNCTIONS:
         setattr(Tensor, name, functions[name])
+    for name, function in OTHER_NAMES.items():
+        setattr(Tensor, name, functions[function])
 
 
 attach()
