@@ -5,7 +5,19 @@ from __future__ import annotations
 import sys
 import types
 
-from .engine import amp, checkpoint, context, dataset, mindrecord, nn, numpy, ops, runtime, train
+from .engine import (
+    amp,
+    checkpoint,
+    context,
+    dataset,
+    mindrecord,
+    nn,
+    numpy,
+    ops,
+    profiler,
+    runtime,
+    train,
+)
 from .engine.amp import (
     DynamicLossScaleManager,
     FixedLossScaleManager,
@@ -46,6 +58,7 @@ from .engine.dtype import (
 from .engine.markers import jit_class, lazy_inline, ms_memory_recycle, mutable
 from .engine.nn import initializer
 from .engine.parameter import Parameter, ParameterTuple
+from .engine.profiler import Profiler
 from .engine.random import (
     Generator,
     get_rng_state,
@@ -98,6 +111,9 @@ _MODULES = {
     "dataset.vision.transforms": dataset.vision,
     "dataset.vision.utils": dataset.vision,
     "mindrecord": mindrecord,
+    "profiler": profiler,
+    "profiler.mstx": profiler.mstx,
+    "profiler.profiler": profiler,
     "runtime": runtime,
     "nn.dynamic_lr": nn.learning_rate,
     "nn.learning_rate_schedule": nn.schedule,
@@ -141,6 +157,7 @@ __all__ = [
     "ModelCheckpoint",
     "Parameter",
     "ParameterTuple",
+    "Profiler",
     "ReduceLROnPlateau",
     "RunContext",
     "Tensor",
@@ -186,6 +203,7 @@ __all__ = [
     "no_grad",
     "numpy",
     "ops",
+    "profiler",
     "recompute",
     "runtime",
     "save_checkpoint",

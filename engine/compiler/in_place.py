@@ -14,7 +14,7 @@ import numpy as np
 
 from ...kernels.runtime import Bound
 from ..autograd.gradgraph import compiles_at_once
-from ..ops.registry import records, traces
+from ..ops.registry import active_records, records, traces
 from ..parameter import Parameter
 from ..tensor import Tensor
 from .plan import Plan, compile_graph, whole
@@ -157,13 +157,14 @@ class WritePlan:
         if self._bound is None:
             self._run_apart(given)
         else:
-            self._run_native(self._bound, given)
+            self.run_native(self._bound, given)
         for tensor in self._call.writes:
             if tensor.__class__ is Parameter:
                 tensor.version += 1  # pyright: ignore[reportAttributeAccessIssue]
         return True
 
-    def _run_native(self, bound: Bound, given: Sequence[np.ndarray]) -> None:
+    def run_native(self, bound: Bound, given: Sequence[np.ndarray]) -> None:
+        """Run the machine code on arguments that may be passed as they stand."""
         slots, count = self._slots, self._count
         with self._plan.lock:
             slots[:count] = given
@@ -194,7 +195,7 @@ def write_in_place(plans: InPlace, function: Writer, tensors: Sequence[Tensor]) 
 
     All that changes from call to call must be among the tensors.
     """
-    if traces or records:
+    if traces or (records and active_records()):
         function(*tensors)
     else:
         plans.run(function, tensors)
