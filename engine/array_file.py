@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError, deserialize, safe_open
 from safetensors.numpy import save
+
+from .dtype import bfloat16
 
 SUFFIX = ".safetensors"
 
@@ -64,8 +66,20 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     try:
         with safe_open(path, framework="numpy") as file:
             keys = file.keys()
-            return {key: file.get_tensor(key) for key in keys}, file.metadata() or {}
+            brains = [key for key in keys if file.get_slice(key).get_dtype() == "BF16"]
+            arrays = {key: file.get_tensor(key) for key in keys if key not in brains}
+            metadata = file.metadata() or {}
+        return arrays | (_bfloat16_arrays(path, brains) if brains else {}), metadata
     except (SafetensorError, OSError) as error:
         raise ArrayFileError(
             f"{path} is damaged ({error}); take another copy of it, or train anew"
         ) from error
+
+
+def _bfloat16_arrays(path: Path, names: list[str]) -> dict[str, np.ndarray]:
+    """The arrays of a type that safetensors knows and its NumPy reader does not."""
+    parts = {name: part for name, part in deserialize(path.read_bytes()) if name in names}
+    return {
+        name: np.frombuffer(part["data"], bfloat16.numpy).reshape(part["shape"]).copy()
+        for name, part in parts.items()
+    }
