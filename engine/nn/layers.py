@@ -42,8 +42,8 @@ def positive(owner: str, name: str, value: Any) -> int:
     return value
 
 
-def sizes(owner: str, name: str, value: int | tuple[int, ...], axes: int) -> tuple[int, ...]:
-    """A size for each of so many axes, from one for all or one for each.
+def sizes(owner: str, name: str, value: int | tuple[int, ...], axes: int) -> Any:
+    """A tuple of a size for each of so many axes, from one for all or one for each.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .. import ops
 from ..tensor import Tensor
@@ -206,7 +206,7 @@ class MaxUnpooling(Cell):
         owner = type(self).__name__
         self.kernel_size = sizes(owner, "kernel_size", kernel_size, self.axes)
         self.stride = None if stride is None else sizes(owner, "stride", stride, self.axes)
-        self.padding = padding
+        self.padding: Any = padding
 
     def extend_repr(self) -> str:
         """Window and padding."""

@@ -45,7 +45,7 @@ def _prepare(
 ) -> Call:
     tensor = as_tensor(x)
     require_ndim(op_name, "x", tensor.aval, axes + 2)
-    found, _ = window_of(op_name, tuple(tensor.shape[2:]), *window, ceil_mode)
+    found, _ = window_of(op_name, tuple(tensor.shape[2:]), *window, ceil_mode=ceil_mode)
     attrs = {**found, "return_indices": bool(return_indices)}
     return checked(_rule(op_name, axes), (tensor,), attrs)
 

@@ -9,12 +9,12 @@ from .arithmetic import add, mul, sub
 from .batch_norm import batch_norm
 from .cast import as_float, cast_to
 from .norm import normalized
-from .primitives import Primitive
 from .registry import OPS
 from .rules import normalize_axis
+from .window_primitives import OwnCall
 
 
-class BatchNorm(Primitive):
+class BatchNorm(OwnCall):
     """Normalises channels: ``BatchNorm(is_training, ...)(x, scale, bias, mean, variance)``."""
 
     op = OPS["batch_norm"]
@@ -57,7 +57,7 @@ class BatchNorm(Primitive):
         return out, mean, variance, mean, variance
 
 
-class LayerNorm(Primitive):
+class LayerNorm(OwnCall):
     """Normalises the axes from one on: ``LayerNorm(begin_norm_axis, ...)(x, gamma, beta)``."""
 
     op = OPS["layer_norm"]

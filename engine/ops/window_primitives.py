@@ -36,7 +36,13 @@ def _trailing(owner: str, name: str, value: Any, axes: int) -> Sizes:
     return as_sizes(f"{owner}: {name}", given, axes)
 
 
-class _Windows(Primitive):
+class OwnCall(Primitive):
+    """A primitive that says itself which tensors it takes."""
+
+    __call__: Any  # pyright: ignore[reportIncompatibleMethodOverride]
+
+
+class _Windows(OwnCall):
     """What primitives of convolutions share."""
 
     axes = 2
@@ -166,7 +172,7 @@ class Conv2DTranspose(_Windows):
         a, size = self.attrs, tuple(input_size)[2:]
         steps = (a["kernel_size"], a["stride"], a["dilation"])
         name = "Conv2DTranspose"
-        sides = padding_of(name, size, *steps, a["pad_mode"], a["pad"])
+        sides: Any = padding_of(name, size, *steps, a["pad_mode"], a["pad"])
         seen = out_sizes(name, size, a["kernel_size"], a["stride"], sides, a["dilation"])
         wanted = (dout.shape[0], weight.shape[1] * a["group"])
         if seen != tuple(dout.shape[2:]) or tuple(input_size)[:2] != wanted:
@@ -214,7 +220,7 @@ class Conv3DTranspose(_Windows):
         return conv_transpose3d(dout, weight, None, a["stride"], a["pad"], *more)
 
 
-class _Pool(Primitive):
+class _Pool(OwnCall):
     """What primitives of pooling over images share."""
 
     def __init__(
@@ -258,7 +264,7 @@ class AvgPool(_Pool):
         return avg_pool2d(x, a["kernel_size"], a["strides"], pad_mode=a["pad_mode"])
 
 
-class MaxPool3D(Primitive):
+class MaxPool3D(OwnCall):
     """The largest element of each window of volumes: ``MaxPool3D(kernel_size, strides)(x)``."""
 
     op = OPS["max_pool3d"]
@@ -290,7 +296,7 @@ class MaxPool3D(Primitive):
         )  # fmt: skip
 
 
-class AvgPool3D(Primitive):
+class AvgPool3D(OwnCall):
     """The mean of each window of volumes: ``AvgPool3D(kernel_size, strides)(x)``."""
 
     op = OPS["avg_pool3d"]
@@ -323,7 +329,7 @@ class AvgPool3D(Primitive):
         return avg_pool3d(x, a["kernel_size"], a["strides"], a["pad"], *counting, a["pad_mode"])
 
 
-class MaxPoolWithArgmaxV2(Primitive):
+class MaxPoolWithArgmaxV2(OwnCall):
     """Maxima and their places: ``MaxPoolWithArgmaxV2(kernel_size, strides, pads)(x)``."""
 
     op = OPS["max_pool2d"]

@@ -74,7 +74,6 @@ def _convolutions() -> list[Sample]:
 
 
 def _pools() -> list[Sample]:
-    no = {"differentiable": False}
     window = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0, 0, 0), "dilation": (1, 1)}
     halves = VOLUMES[:, :, :2, :, :2]
     return [
@@ -88,7 +87,7 @@ def _pools() -> list[Sample]:
                lambda x: x.reshape(N, 2, 1, 2, 2, 2, 1, 2).max((3, 5, 7))),
         Sample("max_pool3d", lambda x: ops.max_pool3d(x, 2, 1, 1, return_indices=True), (VOLUMES,)),
         Sample("pool_indices", lambda t: pool.pool_indices(t, (6, 6), **window),
-               (integers(N, 2, 3, 3, high=4),), **no),
+               (integers(N, 2, 3, 3, high=4),), differentiable=False),
         Sample("avg_pool1d", lambda x: ops.avg_pool1d(x, 3, 3), (ROWS,),
                lambda x: x[..., :6].reshape(N, 2, 2, 3).mean(-1)),
         Sample("avg_pool1d", lambda x: ops.avg_pool1d(x, 3, 2, 1, True, False), (ROWS,)),
