@@ -36,6 +36,8 @@ def _flops(node: Node) -> int:
     match node.op.lowering:
         case Host() if node.op.name == "conv2d":
             return 2 * outputs * math.prod(_sizes(node.inputs[1].aval)[1:])
+        case Host() if node.op.name == "conv2d_input_grad":  # a transposed convolution
+            return 2 * _size(node.inputs[0].aval) * math.prod(_sizes(node.inputs[1].aval)[1:])
         case View() | Host():
             return 0
         case Gemm():

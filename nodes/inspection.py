@@ -34,6 +34,12 @@ class Habit:
 HABITS: dict[str, Habit] = {
     "in_channels": Habit(minimum=1, axes=(1, -1)),
     "num_features": Habit(minimum=1, axes=(1,)),
+    "num_channels": Habit(minimum=1, axes=(1,)),
+    "num_groups": Habit(start=1, minimum=1),
+    "in1_channels": Habit(minimum=1, axes=(-1,)),
+    "output_size": Habit(start=1, minimum=1, sizes=True),
+    "norm_type": Habit(start=2.0),
+    "depth_radius": Habit(minimum=0),
     "normalized_shape": Habit(minimum=1, axes=(-1,)),
     "out_channels": Habit(start=32, minimum=1),
     "kernel_size": Habit(start=3, minimum=1, sizes=True),

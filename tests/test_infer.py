@@ -245,3 +245,22 @@ def test_a_wire_whose_shape_does_not_fit_is_refused_with_both_shapes() -> None:
     verdict = can_connect(cnn(), "digits", "labels", "conv", "x")
     assert not verdict.ok
     assert "N i32" in verdict.reason
+
+
+def test_layers_of_windows_and_norms_take_their_channels_from_the_wire_and_have_costs() -> None:
+    found = infer(
+        drawing(
+            {
+                "images": ("data.input", {"shape": [4, 5, 5]}),
+                "wide": ("nn.Conv2dTranspose", {"out_channels": 6, "kernel_size": 2, "stride": 2}),
+                "norm": ("nn.GroupNorm", {"num_groups": 2}),
+                "mean": ("nn.AdaptiveAvgPool2d", {"output_size": [1, 2]}),
+            },
+            "images.out>wide.x", "wide.out>norm.x", "norm.out>mean.x",
+        )
+    )  # fmt: skip
+    assert found.params["wide"]["in_channels"] == 4
+    assert found.params["norm"]["num_channels"] == 6
+    assert found.costs["wide"].flops == 2 * 4 * 25 * 6 * 4
+    assert found.costs["wide"].parameters == 4 * 6 * 4
+    assert not found.problems
