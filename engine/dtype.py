@@ -50,6 +50,10 @@ int32 = _make("Int32", "i32", "int32")
 int64 = _make("Int64", "i64", "int64")
 bool_ = _make("Bool", "bool", "bool")
 
+byte, short, intc, intp = int8, int16, int32, int64
+ubyte, ushort, uintc, uintp = uint8, uint16, uint32, uint64
+half, single, double = float16, float32, float64
+
 DTYPES = (
     bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32,
     float64,
@@ -89,6 +93,60 @@ def dtype_of(value: Any) -> DType:
         known = ", ".join(dtype.numpy.name for dtype in DTYPES)
         raise TypeError(f"no element type {value!r}: use one of {known}.")
     return found
+
+
+def dtype_to_nptype(type_: DType) -> type[np.generic]:
+    """Return the NumPy scalar type of an element type.
+
+    Parameters
+    ----------
+    type_ : DType
+        The element type.
+
+    Returns
+    -------
+    type
+        As ``np.float32``; of BFloat16 the type of ml_dtypes.
+    """
+    return dtype_of(type_).numpy.type
+
+
+def dtype_to_pytype(type_: DType) -> type:
+    """Return the Python type of the numbers that an element type holds.
+
+    Parameters
+    ----------
+    type_ : DType
+        The element type.
+
+    Returns
+    -------
+    type
+        ``bool``, ``int`` or ``float``.
+    """
+    kind = dtype_of(type_)
+    return float if kind.is_float else int if kind.is_int else bool
+
+
+def pytype_to_dtype(obj: type) -> DType:
+    """Return the element type of tensors made from a Python type's numbers.
+
+    Parameters
+    ----------
+    obj : type
+        ``bool``, ``int`` or ``float``, or a NumPy scalar type.
+
+    Returns
+    -------
+    DType
+        The element type.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    """
+    return dtype_of(obj)
 
 
 _RISING = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)

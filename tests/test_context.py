@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -152,6 +153,17 @@ def test_row_51_plain_functions_run_eagerly_in_graph_mode() -> None:
     for number in (1.0, 2.0):
         assert plain(cw.Tensor([number])).tolist() == [2 * number]
     assert seen == [1, 2]
+
+
+def test_row_57_names_in_the_articles_are_importable() -> None:
+    for name in ("MAELoss", "MSELoss", "Adam", "Momentum", "Dense", "ReLU", "CellList"):
+        assert isinstance(getattr(cw.nn, name), type), name
+    assert cw.nn.Adam(params=Net().trainable_params()).parameters
+    for path, name in (
+        ("numpy", "randn"), ("dataset", "GeneratorDataset"), ("profiler", "Profiler"),
+        ("amp", "auto_mixed_precision"), ("context", "set_context"), ("ops", "stop_gradient"),
+    ):  # fmt: skip
+        assert hasattr(importlib.import_module(f"cellwire.{path}"), name), name
 
 
 def test_jit_is_switched_off_by_the_context() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from pathlib import Path
 
@@ -91,6 +92,19 @@ def test_wide_unsigned_types_meet_their_own_and_bool_only(dtype: dt.DType) -> No
 )  # fmt: skip
 def test_python_scalars_are_weak(dtype: dt.DType, value: float, result: dt.DType) -> None:
     assert promote_scalar(dtype, value) is result
+
+
+def test_types_have_mindspores_other_names() -> None:
+    mstype = importlib.import_module("cellwire.common.dtype")
+    assert mstype is cw.dtype is dt
+    assert (cw.half, cw.single, cw.double) == (cw.float16, cw.float32, cw.float64)
+    assert (cw.byte, cw.short, cw.intc, cw.intp) == (cw.int8, cw.int16, cw.int32, cw.int64)
+    assert (cw.ubyte, cw.uintp) == (cw.uint8, cw.uint64)
+    assert cw.dtype_to_nptype(cw.int8) is np.int8
+    assert [cw.dtype_to_pytype(t) for t in (cw.bfloat16, cw.uint8, cw.bool_)] == [float, int, bool]
+    assert cw.pytype_to_dtype(float) is cw.float32
+    with pytest.raises(TypeError, match="use one of"):
+        cw.pytype_to_dtype(object)
 
 
 # ---- bfloat16 --------------------------------------------------------------------------------
