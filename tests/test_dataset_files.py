@@ -209,7 +209,9 @@ def test_damaged_images_are_named(folder: Path) -> None:
     with pytest.raises(ds.DataError, match=r"c.png: 8 bytes that begin with b'no image'"):
         list(data)
     raw = ds.ImageFolderDataset(folder, shuffle=False).map(ds.vision.Decode(), "image")
-    with pytest.raises(ds.RowError, match="map of image, row 2, operation Decode: DataError"):
+    with pytest.raises(
+        ds.RowError, match=r"ImageFolderDataset, map of image, row 2, .* Decode, .*c\.png: 8 bytes"
+    ):
         list(raw)
     with pytest.raises(ds.DataError, match="has no folder 'cow'; it has cat, dog"):
         ds.ImageFolderDataset(folder, class_indexing={"cow": 0})

@@ -286,6 +286,15 @@ def test_sources_check_what_they_give() -> None:
         list(ds.GeneratorDataset(breaks, "a"))
 
 
+def test_an_iterator_gives_one_pass_and_says_so() -> None:
+    data = ds.GeneratorDataset((number for number in range(3)), "x")
+    with pytest.raises(ValueError, match="cannot be counted without using it up"):
+        data.get_dataset_size()
+    assert firsts(data) == [0, 1, 2]
+    with pytest.raises(ValueError, match="used up by the first pass"):
+        firsts(data)
+
+
 def test_rows_may_be_dictionaries_text_and_bytes() -> None:
     rows = [{"t": "é", "b": b"a\0b\0"}, {"t": "long", "b": b"c"}]
     data = ds.GeneratorDataset(rows, ["b", "t"], shuffle=False)

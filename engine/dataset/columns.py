@@ -21,6 +21,19 @@ class TextArray(np.ndarray):
         return np.asarray(self)
 
 
+class FileBytes(np.ndarray):
+    """The bytes of a file, which knows its name, so that errors can tell it."""
+
+    file: str = ""
+
+
+def file_contents(data: bytes, file: str) -> FileBytes:
+    """Bytes as an array of uint8 that can be written to."""
+    contents = np.frombuffer(data, np.uint8).copy().view(FileBytes)
+    contents.file = file
+    return contents
+
+
 def to_array(value: Any) -> np.ndarray:
     """A value of a row as an array; bytes become uint8, since NumPy's own cut zeros off.
 

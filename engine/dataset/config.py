@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,7 +116,7 @@ def set_multiprocessing_start_method(start_method: str) -> None:
     ValueError
         If this system has no such method.
     """
-    known = multiprocessing.get_all_start_methods()
+    known = _start_methods()
     if start_method not in known or start_method == "forkserver":
         raise ValueError(
             f"set_multiprocessing_start_method: no method {start_method!r} here; use fork or spawn."
@@ -129,7 +128,13 @@ def get_multiprocessing_start_method() -> str:
     """How worker processes start."""
     if _settings.start_method is not None:
         return _settings.start_method
-    return "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    return "fork" if "fork" in _start_methods() else "spawn"
+
+
+def _start_methods() -> list[str]:
+    import multiprocessing  # at the first use: imports stay light
+
+    return multiprocessing.get_all_start_methods()
 
 
 def set_debug_mode(

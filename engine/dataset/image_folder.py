@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import config, workers
-from .columns import Row
+from .columns import Row, file_contents
 from .files import DataError
 from .mappable import MappableDataset
 from .mnist import existing_folder
@@ -96,7 +96,7 @@ class ImageFolderDataset(MappableDataset):
         if self.decode:
             image = np.array(decoded(data, "RGB", str(path)))
         else:
-            image = np.frombuffer(data, np.uint8).copy()
+            image = file_contents(data, str(path))
         return image, np.asarray(label, np.int32)
 
     def rows(self, epoch: int) -> Iterator[Row]:

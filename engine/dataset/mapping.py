@@ -28,6 +28,7 @@ class RowFunction:
     inputs: list[str]
     outputs: list[str]
     key: np.ndarray
+    source: str
     seeds_python: bool = False
     hooks: list[Callable[..., Any]] = field(default_factory=list)
 
@@ -66,7 +67,7 @@ class RowFunction:
 
     def _place(self, operation: Callable[..., Any], number: int) -> str:
         name = getattr(operation, "__name__", None) or type(operation).__name__
-        return f"map of {', '.join(self.inputs)}, row {number}, operation {name}"
+        return f"{self.source}, map of {', '.join(self.inputs)}, row {number}, operation {name}"
 
 
 class Mapped(Over):
@@ -96,7 +97,7 @@ class Mapped(Over):
         if workers_asked is not None:
             positive("map", "num_parallel_workers", workers_asked)
         self.workers, self.processes = workers_asked, processes
-        self.function = RowFunction(operations, inputs, outputs, new_key())
+        self.function = RowFunction(operations, inputs, outputs, new_key(), source.origin)
         self._inputs = [source.column_names.index(name) for name in inputs]
         self._kept = {name: source.column_names.index(name) for name in kept}
 

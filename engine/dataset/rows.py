@@ -37,6 +37,11 @@ class Rows:
         raise NotImplementedError
 
     @property
+    def origin(self) -> str:
+        """The name of the class that rows come from first, for messages."""
+        return self.sources[0].origin if self.sources else type(self).__name__
+
+    @property
     def stacked(self) -> bool:
         """Whether ``blocks`` is cheaper than joining rows: all have one shape, in memory."""
         return False

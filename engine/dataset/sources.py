@@ -193,7 +193,7 @@ class GeneratorDataset(MappableDataset):
         chosen = select_sampler(where, num_samples, sampler, shuffle, num_shards, shard_id)
         super().__init__(names, length() if mapped and length is not None else 0, chosen)
         self.source: Any = source
-        self.mapped, self.num_samples = mapped, num_samples
+        self.mapped, self.num_samples, self._used = mapped, num_samples, False
         self.processes = python_multiprocessing
         numpy = None if types is None else [None if t is None else _numpy_type(t) for t in types]
         self.fetch = _Fetch(source, names, numpy, self.key)
@@ -223,6 +223,13 @@ class GeneratorDataset(MappableDataset):
             yield from workers.in_threads(self.fetch, tasks, count)
 
     def _iterated(self) -> Iterator[Row]:
+        if _once(self.source):
+            if self._used:
+                raise ValueError(
+                    "GeneratorDataset: the source is an iterator, which was used up by the first"
+                    " pass. Give the function that makes it, or something with __iter__."
+                )
+            self._used = True
         source: Any = self.source() if callable(self.source) else self.source
         rows = iter(source)
         for number in itertools.count():
@@ -240,7 +247,18 @@ class GeneratorDataset(MappableDataset):
             return super().get_dataset_size()
         if hasattr(self.source, "__len__"):
             return min(len(self.source), self.num_samples or len(self.source))
+        if _once(self.source):
+            raise ValueError(
+                "GeneratorDataset: an iterator cannot be counted without using it up. Give the"
+                " function that makes it, or something with __len__."
+            )
         return sum(1 for _ in self.rows(0))
+
+
+def _once(source: Any) -> bool:
+    """Whether the source is an iterator of Python's own, which cannot be started again."""
+    own = type(source).__module__ in ("builtins", "itertools")
+    return own and isinstance(source, Iterator)
 
 
 def _row_error(source: Any, number: int, error: Exception) -> RowError:

@@ -7,18 +7,18 @@ collected, or fails.
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import pickle
 import signal
 import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import config
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 CHUNK = 4
 """Tasks that a worker process gets at once, so that messages are few."""
@@ -53,6 +53,8 @@ class _Tasks:
 
 def in_threads(function: Callable[[Any], Any], tasks: Iterable[Any], workers: int) -> Iterator[Any]:
     """Yield ``function(task)`` of each task in order, computed by this many threads."""
+    from concurrent.futures import ThreadPoolExecutor  # at the first use: imports stay light
+
     pool = ThreadPoolExecutor(workers, "cellwire-data")
     source, waiting = _Tasks(tasks), deque[Any]()
     try:
@@ -133,6 +135,8 @@ class _Worker:
     def __init__(
         self, function: Callable[[Any], Any], number: int, others: Sequence[Any], what: str
     ) -> None:
+        import multiprocessing  # at the first use: imports stay light
+
         method = config.get_multiprocessing_start_method()
         context = multiprocessing.get_context(method)
         self.connection, theirs = context.Pipe()

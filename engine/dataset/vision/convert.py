@@ -34,6 +34,7 @@ class Decode(Transform):
 
     def __call__(self, data: Any) -> Any:
         """Decode bytes, or a row of uint8."""
+        where = f"Decode, {data.file}" if getattr(data, "file", "") else "Decode"
         if isinstance(data, np.ndarray):
             if data.ndim != 1 or data.dtype != np.uint8:
                 raise TypeError(
@@ -43,7 +44,7 @@ class Decode(Transform):
             data = data.tobytes()
         elif not isinstance(data, bytes | bytearray):
             raise TypeError(f"Decode: needs the bytes of a file, not {type(data).__name__}.")
-        image = decoded(bytes(data), "RGB", "Decode")
+        image = decoded(bytes(data), "RGB", where)
         return image if self.to_pil else np.array(image)
 
 
