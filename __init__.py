@@ -72,6 +72,7 @@ from .engine.dtype import (
     uintp,
     ushort,
 )
+from .engine.export import export, load
 from .engine.markers import jit_class, lazy_inline, ms_memory_recycle, mutable
 from .engine.nn import initializer
 from .engine.parameter import Parameter, ParameterTuple
@@ -198,6 +199,7 @@ __all__ = [
     "dtype",
     "dtype_to_nptype",
     "dtype_to_pytype",
+    "export",
     "float16",
     "float32",
     "float64",
@@ -223,6 +225,7 @@ __all__ = [
     "jvp",
     "lazy_inline",
     "linearize",
+    "load",
     "load_checkpoint",
     "load_param_into_net",
     "manual_seed",

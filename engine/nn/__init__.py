@@ -46,6 +46,7 @@ from .gates import (
     Softsign,
     Tanhshrink,
 )
+from .graph_cell import GraphCell
 from .layers import BiDense, Dense
 from .learning_rate import (
     cosine_decay_lr,
@@ -262,6 +263,7 @@ __all__ = [
     "FractionalMaxPool3d",
     "GRUCell",
     "GaussianNLLLoss",
+    "GraphCell",
     "GroupNorm",
     "HShrink",
     "HSigmoid",
