@@ -224,9 +224,9 @@ def loss_of(outputs: Any) -> float:
     """
     first = outputs[0] if isinstance(outputs, tuple | list) and outputs else outputs
     if isinstance(first, Tensor):
-        return float(np.mean(first.asnumpy()))
+        return float(first.asnumpy().mean())
     if isinstance(first, int | float | np.ndarray | np.generic):
-        return float(np.mean(first))
+        return float(np.asarray(first).mean())
     raise TypeError(f"a training step must give its loss, it gave {type(outputs).__name__}.")
 
 

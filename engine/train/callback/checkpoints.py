@@ -185,7 +185,7 @@ class ModelCheckpoint(Callback):
         ]
 
     def _folder(self, args: CallbackParams) -> Path:
-        folder = self.directory(args) if callable(self.directory) else self.directory
+        folder: Any = self.directory(args) if callable(self.directory) else self.directory
         return Path(folder or ".")
 
     def _remove(self) -> None:

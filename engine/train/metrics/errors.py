@@ -175,14 +175,16 @@ class CosineSimilarity(Metric):
         self._matrix: np.ndarray | None = None
 
     @rearrange_inputs
-    def update(self, inputs: Any) -> None:
+    def update(self, *inputs: Any) -> None:
         """Learn of a matrix ``[N, C]``."""
-        rows = array_of(inputs).astype(np.float64)
+        require_inputs(self, inputs, 1, "a matrix")
+        rows = array_of(inputs[0]).astype(np.float64)
         if self.similarity == "cosine":
             rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        self._matrix = rows @ rows.T
+        products = rows @ rows.T
         if self.zero_diagonal:
-            np.fill_diagonal(self._matrix, 0)
+            np.fill_diagonal(products, 0)
+        self._matrix = products
 
     def eval(self) -> np.ndarray:
         """Return the products ``[N, N]``, or each row's sum or mean."""
