@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from ml_dtypes import bfloat16 as _bfloat16
+from ml_dtypes import finfo
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -21,6 +22,11 @@ class DType:
     itemsize: int
     is_float: bool
     is_int: bool
+
+    @property
+    def limits(self) -> Any:
+        """A float type's ``max``, ``eps``, ``tiny`` and ``smallest_subnormal``, as ``np.finfo``."""
+        return finfo(self.numpy)
 
     def __repr__(self) -> str:
         return self.name

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from cellwire.engine import dtype as dt
 from cellwire.engine.dtype import DTYPES, dtype_of, promote, promote_scalar
+from cellwire.engine.ops.registry import OPS
+from op_samples import SAMPLES
 
 
 def test_names_are_mindspores() -> None:
@@ -144,6 +146,28 @@ def test_bfloat16_in_a_static_graph_is_a_told_host_step() -> None:
         np.testing.assert_allclose(ours.tolist(), other.tolist(), atol=0.02)
     steps = cw.jit.explain(loss)(x).report.host_steps
     assert {step.reason for step in steps} == {"BFloat16 is computed in NumPy"}
+
+
+FIRST = {sample.op: sample for sample in reversed(SAMPLES)}
+
+
+@pytest.mark.parametrize("name", [n for n in FIRST if OPS[n].category != "random"])
+def test_every_op_computes_bfloat16_as_float32_rounded(name: str) -> None:
+    sample = FIRST[name]
+    narrow = [cw.Tensor(array) for array in sample.arrays]
+    narrow = [x.astype(cw.bfloat16) if x.dtype.is_float else x for x in narrow]
+    wide = [x.astype(cw.float32) if x.dtype.is_float else x for x in narrow]
+    wanted, found = sample.call(*wide), sample.call(*narrow)
+    if not isinstance(wanted, tuple):
+        wanted, found = (wanted,), (found,)
+    for exact, rounded in zip(wanted, found, strict=True):
+        assert rounded.shape == exact.shape
+        kept = rounded.dtype is exact.dtype
+        assert kept == (exact.dtype is not cw.float32) or "dtype" in OPS[name].attrs
+        a, b = (x.asnumpy().astype(np.float64) for x in (exact, rounded))
+        finite = np.isfinite(a)
+        scale = max(1.0, np.abs(a[finite]).max(initial=0))
+        np.testing.assert_allclose(b[finite], a[finite], rtol=0, atol=0.06 * scale)
 
 
 @pytest.mark.parametrize("dtype", [dt.bfloat16, dt.uint16, dt.uint32, dt.uint64], ids=str)

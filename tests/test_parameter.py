@@ -174,6 +174,14 @@ def test_complaint_12_set_data_is_the_same_in_graphs() -> None:
     assert results[0][0] == [[3, 7], [5, 19], [9, 55]]
 
 
+def test_writes_into_parts_are_counted() -> None:
+    p = parameter(1, 2)
+    p[0] = 5
+    p[1:] += 1
+    assert p.tolist() == [5, 3]
+    assert p.version == 2
+
+
 def test_shapes_may_change_with_slice_shape() -> None:
     p = parameter(1, 2)
     p.set_data(np.zeros((3, 1)), slice_shape=True)

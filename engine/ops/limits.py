@@ -62,7 +62,7 @@ def nan_to_num(
         Finite numbers; the gradient is zero where one was replaced.
     """
     tensor = as_number(input)
-    top = float(np.finfo(tensor.dtype.numpy).max) if tensor.dtype.is_float else 0.0
+    top = float(tensor.dtype.limits.max) if tensor.dtype.is_float else 0.0
     attrs = {
         "nan": 0.0 if nan is None else float(nan),
         "posinf": top if posinf is None else float(posinf),

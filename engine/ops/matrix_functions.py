@@ -70,7 +70,7 @@ def pinv(x: TensorLike, rtol: float | None = None) -> Call:
     triangles.require_matrices("pinv", tensor)
     if rtol is None:
         sides = [size for size in tensor.shape[-2:] if isinstance(size, int)]
-        rtol = float(np.finfo(tensor.dtype.numpy).eps) * max(sides, default=1)
+        rtol = float(tensor.dtype.limits.eps) * max(sides, default=1)
     return (tensor,), {"rtol": float(rtol)}
 
 

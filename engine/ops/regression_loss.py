@@ -5,8 +5,6 @@ from __future__ import annotations
 import math as numbers
 from typing import Any
 
-import numpy as np
-
 from ..shape import ShapeError
 from ..tensor import Tensor
 from . import arithmetic, array, exponentials, logic, math, reduce
@@ -159,7 +157,7 @@ def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> C
 
 def _log_above(x: Tensor) -> Tensor:
     """Return logarithms, of what is below a tiny number that of the number."""
-    tiny = max(1e-12, float(np.finfo(x.dtype.numpy).smallest_subnormal))
+    tiny = max(1e-12, float(x.dtype.limits.smallest_subnormal))
     return math.log(arithmetic.maximum(x, tiny))
 
 

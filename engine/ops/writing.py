@@ -193,6 +193,8 @@ def _is_plain(tensor: Tensor, value: Any) -> bool:
 def _write(tensor: Tensor, place: Any, values: Any, key: Any) -> None:
     if not tensor.data.flags.writeable:
         tensor.data = tensor.data.copy()
+    if tensor.__class__ is not Tensor and hasattr(tensor, "version"):
+        tensor.version += 1  # a Parameter's count of writes
     try:
         tensor.data[place] = values
     except IndexError as error:
