@@ -32,7 +32,8 @@ class Product:
     round. In a batch, C's matrices follow each other; A's and B's do too, or one is shared by all.
     With `sum_batch` C is a single matrix, the sum of the batch's products; with `accumulate` the
     products are added to what C holds. `start` names an integer parameter: how many of C's matrices
-    to leave out at its beginning.
+    to leave out at its beginning. `lda` names one too: how long the rows of a transposed A are,
+    where C has only some of its rows, and m is not the number of all.
 
     The epilogue is a loop function with buffers (C, others...) and ints ("first", "row", "rows",
     others...). It finishes `rows` rows of C in place: the first of them is row `row` of its matrix
@@ -51,6 +52,7 @@ class Product:
     sum_batch: bool = False
     accumulate: bool = False
     start: str = ""
+    lda: str = ""
     epilogue: Function | None = None
 
     def __post_init__(self) -> None:
@@ -68,7 +70,8 @@ class Product:
     @property
     def ints(self) -> tuple[str, ...]:
         """Integer parameters of the kernel: the symbolic sizes, then the epilogue's own."""
-        sizes = [s for s in (self.m, self.n, self.k, self.batch, self.start) if isinstance(s, str)]
+        extents = (self.m, self.n, self.k, self.batch, self.start, self.lda)
+        sizes = [s for s in extents if isinstance(s, str)]
         own = self.epilogue.ints[3:] if self.epilogue else ()
         return tuple(dict.fromkeys(name for name in (*sizes, *own) if name))
 
@@ -83,7 +86,7 @@ class Product:
         a = "ka" if self.transpose_a else "ak"
         b = "bk" if self.transpose_b else "kb"
         flags = f"{self.share_a:d}{self.share_b:d}{self.sum_batch:d}{self.accumulate:d}"
-        sizes = f"{self.m}x{self.n}x{self.k} batch {self.batch}+{self.start} {flags}"
+        sizes = f"{self.m}x{self.n}x{self.k} lda {self.lda} batch {self.batch}+{self.start} {flags}"
         head = f"{self.dtype} {a}@{b} {sizes} ints {self.ints}\n"
         return head + (self.epilogue.text if self.epilogue else "")
 

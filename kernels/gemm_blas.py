@@ -23,9 +23,8 @@ class BlasPrinter(ProductPrinter):
     def multiply(self, a: str, b: str, c: str, rows: Value, more: Value | None) -> None:
         """Call BLAS; `more` says that C holds a sum to be added to."""
         emit, product = self.emit, self.product
-        lda = self.m if product.transpose_a else self.k
         ldb = self.k if product.transpose_b else self.n
-        numbers = [self.n, rows, self.k, ldb, lda, self.n]
+        numbers = [self.n, rows, self.k, ldb, self.lda, self.n]
         m, n, k, ld_b, ld_a, ld_c = (
             self.slot(f"size{i}", emit.cast(v, INT32)) for i, v in enumerate(numbers)
         )

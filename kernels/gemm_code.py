@@ -50,6 +50,8 @@ class ProductPrinter:
         self.dtype = product.dtype
         self.m, self.n, self.k = (self.size(s) for s in (product.m, product.n, product.k))
         self.kept = literal(True, BOOL) if product.accumulate else None
+        own = self.m if product.transpose_a else self.k
+        self.lda = self.size(product.lda) if product.lda else own
 
     def size(self, extent: Extent) -> Value:
         """Return a size: a constant, or an argument of the kernel."""

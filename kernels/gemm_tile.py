@@ -40,7 +40,6 @@ class TilePrinter(ProductPrinter):
         super().__init__(emit, product, target, epilogue)
         self.lanes = target.lanes(self.dtype)
         self.height, self.across = (12, 2) if target.registers == 32 else (6, 2)
-        self.lda = self.m if product.transpose_a else self.k
 
     def multiply(self, a: str, b: str, c: str, rows: Value, more: Value | None) -> None:
         """Go over the terms of the sums in blocks; `more` says that C holds a sum so far."""

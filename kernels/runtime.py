@@ -15,17 +15,15 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 
 from .blas_threads import THREADS_FROM, on_one_thread
 from .gemm import BlasGemm
 from .native import Kernel, Library, compile_module
+from .program_code import DATA_OFFSET, print_program
 from .target import Target
-
-DATA_OFFSET: Final = object.__basicsize__
-"""Where a NumPy array object holds its data pointer: after the object's head."""
+from .workers import worker_library, workers
 
 
 @dataclass(frozen=True)
@@ -38,72 +36,71 @@ class Slot:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """How a step is cut: its int number ``count`` is that of rows, any of which it can do alone.
+
+    ``advance`` has for each buffer the bytes from one row to the next, 0 where all rows share it;
+    ``apart`` the bytes from one part's own piece to the next part's, 0 where it has none.
+    """
+
+    count: int
+    advance: tuple[int, ...]
+    apart: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Step:
     """One kernel call; ints are numbers or names of the program's ints."""
 
     kernel: str
     buffers: tuple[Slot, ...]
     ints: tuple[int | str, ...] = ()
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True)
 class Program:
-    """Steps in order, over `arrays` arrays a call, `fixed` bound buffers and named sizes."""
+    """Steps in order, over `arrays` arrays a call, `fixed` bound buffers and named sizes.
+
+    With `parts` above 1 several threads may run it. `regions` counts the steps of each region:
+    what its steps do for a share of the rows depends on that share alone, so its shares are
+    tickets; the regions follow each other.
+    """
 
     name: str
     arrays: int
     fixed: int
     ints: tuple[str, ...]
     steps: tuple[Step, ...]
+    parts: int = 1
+    regions: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
         """The steps as text, one a line."""
         lines = [f"program {self.name}({self.arrays} arrays, {self.fixed} fixed, {self.ints})"]
+        if self.parts > 1:
+            lines.append(f"  {self.parts} parts, regions {self.regions}")
         for step in self.steps:
             slots = [f"{s.kind}{s.index}+{s.offset}" for s in step.buffers]
-            lines.append(f"  {step.kernel}({', '.join([*slots, *map(str, step.ints)])})")
+            cut = f" by {step.rows}" if step.rows and self.parts > 1 else ""
+            lines.append(f"  {step.kernel}({', '.join([*slots, *map(str, step.ints)])}){cut}")
         return "\n".join(lines) + "\n"
+
+    @property
+    def tickets(self) -> tuple[int, ...]:
+        """How many tickets each region is."""
+        found: list[int] = []
+        at = 0
+        for count in self.regions:
+            cut = self.steps[at].rows is not None
+            found.append(self.parts if cut else 1)
+            at += count
+        return tuple(found)
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition: load the words, call the kernels."""
-        lines = [f"define void @{self.name}(ptr %call) nounwind {{", "entry:"]
-        lines.append("  %bound = load ptr, ptr %call, align 8")
-        for index in range(self.arrays):
-            lines += [
-                f"  %s{index} = getelementptr i64, ptr %call, i64 {index + 1}",
-                f"  %o{index} = load ptr, ptr %s{index}, align 8",
-                f"  %d{index} = getelementptr i8, ptr %o{index}, i64 {DATA_OFFSET}",
-                f"  %array{index} = load ptr, ptr %d{index}, align 8",
-            ]
-        for word in range(self.fixed + len(self.ints)):
-            name, kind = self._word(word)
-            lines.append(f"  %w{word} = getelementptr i64, ptr %bound, i64 {word}")
-            lines.append(f"  {name} = load {kind}, ptr %w{word}, align 8")
-        for number, step in enumerate(self.steps):
-            lines += self._call(number, step, declarations)
-        return "\n".join([*lines, "  ret void", "}"])
-
-    def _word(self, word: int) -> tuple[str, str]:
-        if word < self.fixed:
-            return f"%fixed{word}", "ptr"
-        return f"%int.{self.ints[word - self.fixed]}", "i64"
-
-    def _call(self, number: int, step: Step, declarations: dict[str, str]) -> list[str]:
-        lines, args, kinds = [], [], []
-        for place, slot in enumerate(step.buffers):
-            pointer = f"%{slot.kind}{slot.index}"
-            if slot.offset:
-                moved = f"%b{number}.{place}"
-                lines.append(f"  {moved} = getelementptr i8, ptr {pointer}, i64 {slot.offset}")
-                pointer = moved
-            args.append(f"ptr {pointer}")
-            kinds.append("ptr")
-        for value in step.ints:
-            args.append(f"i64 {value}" if isinstance(value, int) else f"i64 %int.{value}")
-            kinds.append("i64")
-        declarations[step.kernel] = f"declare void @{step.kernel}({', '.join(kinds)})"
-        return [*lines, f"  call void @{step.kernel}({', '.join(args)})"]
+        return print_program(self, declarations)
 
 
 class Entry:
@@ -131,20 +128,30 @@ class Entry:
         return any(library.compiled for library in (self.library, *self.parts))
 
     def bind(
-        self, fixed: Sequence[np.ndarray | int] = (), ints: Mapping[str, int] | None = None
+        self,
+        fixed: Sequence[np.ndarray | int] = (),
+        ints: Mapping[str, int] | None = None,
+        shared: bool = True,
     ) -> Bound:
-        """Fix buffers (arrays, which are kept alive, or addresses) and sizes."""
+        """Fix buffers (arrays, which are kept alive, or addresses) and sizes.
+
+        ``shared`` says whether it is worth while to run a program of parts on several threads.
+        """
         sizes = dict(ints or {})
         if len(fixed) != self.program.fixed or set(sizes) != set(self.program.ints):
             raise ValueError(
                 f"program {self.program.name} binds {self.program.fixed} buffers and sizes "
                 f"{self.program.ints}, got {len(fixed)} and {tuple(sizes)}"
             )
-        words = [item if isinstance(item, int) else item.ctypes.data for item in fixed]
+        pool = workers() if shared and self.program.parts > 1 else None
+        words = [0, 0] if pool is None else [pool.state, pool.share]
+        words += [item if isinstance(item, int) else item.ctypes.data for item in fixed]
         words += [sizes[name] for name in self.program.ints]
         table = struct.pack(f"{len(words)}q", *words)
         work = [self._work(step, sizes) for step in self.program.steps if step.kernel in self._blas]
-        run = on_one_thread(self._run) if work and max(work) < THREADS_FROM else self._run
+        # Parts are the threads' share of a product; BLAS is not to cut it once more.
+        single = work and (self.program.parts > 1 or max(work) < THREADS_FROM)
+        run = on_one_thread(self._run) if single else self._run
         return Bound(self, run, self._pack, table, tuple(fixed))
 
     def _work(self, step: Step, sizes: Mapping[str, int]) -> int:
@@ -195,10 +202,14 @@ def build_entry(program: Program, kernels: Sequence[Kernel]) -> Entry:
     missing = [step.kernel for step in program.steps if step.kernel not in known]
     if missing:
         raise ValueError(f"program {program.name} calls {missing[0]}, which is not among {known}")
+    imports: dict[str, int] = {}
+    if program.parts > 1:
+        imports["cellwire_wait"] = worker_library()["cellwire_wait"]
     if len(kernels) == 1:
-        return Entry(program, compile_module([*kernels, program]), (), kernels)
+        library = compile_module([*kernels, program], imports=imports)
+        return Entry(program, library, (), kernels)
     libraries = [_library(kernel) for kernel in kernels]
-    imports = {k.name: lib[k.name] for k, lib in zip(kernels, libraries, strict=True)}
+    imports |= {k.name: lib[k.name] for k, lib in zip(kernels, libraries, strict=True)}
     return Entry(program, compile_module([program], imports=imports), libraries, kernels)
 
 

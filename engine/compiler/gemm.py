@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from ...kernels.gemm import BlasGemm, Gemm, Product, blas_address, choose_gemm
+from ...kernels.runtime import Rows
 from .access import Access, natural_strides
 from .graph import Node, Value
 from .lower import LoopKernel
@@ -29,6 +30,7 @@ class GemmKernel:
     kernel: Gemm | BlasGemm
     buffers: tuple[Value | int, ...]
     ints: tuple[int, ...]
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def lower_gemm(
     runtime_k = flags[0] and shape.batch == 1
     product = Product(
         node.outputs[0].aval.dtype.numpy,
-        shape.m if runtime_k or shape.batch > 1 else "m",
+        shape.m if shape.batch > 1 else "m",
         shape.n,
         "k" if runtime_k else shape.k,
         transpose_a=flags[0],
@@ -119,9 +121,10 @@ def lower_gemm(
         batch="batch" if shape.batch > 1 else 1,
         share_a=shape.share_a,
         share_b=shape.share_b,
+        lda="lda" if runtime_k else "",
         epilogue=None if epilogue is None else epilogue.function,
     )
-    sizes = {"m": shape.m, "k": shape.k, "batch": shape.batch}
+    sizes = {"m": shape.m, "k": shape.k, "batch": shape.batch, "lda": shape.m}
     kernel = choose_gemm(f"gemm_{hashlib.sha256(product.text.encode()).hexdigest()[:16]}", product)
     others: tuple[Value | int, ...] = ()
     target: Value = node.outputs[0]
@@ -131,4 +134,29 @@ def lower_gemm(
     if isinstance(kernel, BlasGemm):
         others = (*others, blas_address(product.dtype))
     ints = tuple(sizes[name] for name in kernel.ints)
-    return GemmKernel(kernel, (*bases, target, *others), ints)
+    rows = _rows(shape, product, kernel.ints, epilogue, len(others))
+    return GemmKernel(kernel, (*bases, target, *others), ints, rows)
+
+
+def _rows(
+    shape: Contraction,
+    product: Product,
+    ints: tuple[str, ...],
+    epilogue: LoopKernel | None,
+    others: int,
+) -> Rows | None:
+    """Return how a product is cut: by rows of C, or by matrices of a batch."""
+    width = product.dtype.itemsize
+    if shape.batch > 1:
+        first = 0 if shape.share_a else shape.m * shape.k * width
+        second = 0 if shape.share_b else shape.k * shape.n * width
+        advance, each = [first, second, shape.m * shape.n * width], shape.m
+    else:
+        row = width if product.transpose_a else shape.k * width
+        advance, each = [row, 0, shape.n * width], 1
+    if epilogue is not None:
+        if epilogue.advance is None:
+            return None
+        advance += [step * each for step in epilogue.advance[1:]]
+    advance += [0] * (3 + others - len(advance))
+    return Rows(ints.index("batch" if shape.batch > 1 else "m"), tuple(advance))

@@ -37,6 +37,8 @@ class LoopKernel:
     function: Function
     buffers: tuple[Value, ...]
     ints: tuple[int, ...]
+    advance: tuple[int, ...] | None = None
+    """Bytes from one row to the next of each buffer, where some rows can be run alone."""
 
 
 @dataclass(slots=True)
@@ -117,7 +119,41 @@ class _Lowering:
             tuple(self.scratch.values()),
         )
         function = replace(function, name=f"loops_{function.fingerprint[:16]}")
-        return LoopKernel(function, tuple(value for _, value in buffers.values()), sizes)
+        bases = tuple(value for _, value in buffers.values())
+        return LoopKernel(function, bases, sizes, self._advance(bases))
+
+    def _advance(self, bases: Sequence[Value]) -> tuple[int, ...] | None:
+        """Return how far each buffer moves from row to row; None where rows depend on each other.
+
+        Rows are the turns of the leading loop. They are independent where nothing is reduced over
+        it, and can be run from any of them on where each buffer moves by one constant.
+        """
+        space = self.space
+        reduced = space.leading in space.inner and any(
+            isinstance(node.op.lowering, registry.Reduce) for node in space.nodes
+        )
+        if self.runtime == NONE or space.sinks or space.tail or reduced:
+            return None
+        moves: dict[Value, set[int]] = {base: set() for base in bases}
+        for value in (*space.leaves, *self.stored):
+            access = space.leaves.get(value)
+            base = value if access is None else access.base
+            if base not in moves:  # a result over the product itself
+                continue
+            natural = self._natural(value)
+            stride = 0
+            for axis, loop in enumerate(space.axes[value]):
+                own = access is None or access.strides[axis] == self._number(natural[axis])
+                if loop != NONE and own and any(isinstance(f, str) for f in natural[axis]):
+                    return None
+                if loop == space.leading:
+                    stride += (
+                        self._number(natural[axis]) if access is None else access.strides[axis]
+                    )
+            moves[base].add(stride * value.aval.dtype.itemsize)
+        if any(len(found) > 1 for found in moves.values()):
+            return None
+        return tuple(next(iter(moves[base]), 0) for base in bases)
 
     # -- names, buffers, indices -------------------------------------------------------------
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...kernels.native import Kernel
-from ...kernels.runtime import Program, Slot, Step, build_entry
+from ...kernels.runtime import Program, Rows, Slot, Step, build_entry
+from ...kernels.workers import thread_count
 from ..shape import Aval
+from .cutting import Region, cut
 from .debug import show
 from .fuse import Fuser, Fusion, Group
 from .gemm import lower_gemm
@@ -33,6 +35,20 @@ class NativeStep:
     ints: tuple[int, ...]
     writes: tuple[Value, ...]
     group: Group
+    rows: Rows | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """Native steps in a row, in regions, and whether several threads run them."""
+
+    regions: list[Region]
+    shared: bool
+
+    @property
+    def steps(self) -> list[NativeStep]:
+        """The steps in order."""
+        return [step for region in self.regions for step in region.steps]
 
 
 class Planner:
@@ -61,14 +77,16 @@ class Planner:
         self.report = Report()
         self.in_place: dict[int, int] = {}
         self.alone = False
+        self.threads = thread_count()
 
     def build(self) -> Plan:
         """Return the plan."""
         steps = [step for group in self.fusion.groups for step in self._lower(group)]
         self._assign_slots(steps)
-        arena = self._assign_arena(steps)
         self._find_in_place(steps)
-        parts, ends = self._parts(steps, arena)
+        runs = self._runs(steps)
+        arena = self._assign_arena(runs)
+        parts, ends = self._parts(steps, runs, arena)
         constants = list(self.graph.constants.values())
         self._fill_report(steps)
         self.report.native_runs = sum(isinstance(p, NativeRun) for p in parts)
@@ -100,7 +118,8 @@ class Planner:
             lowered = lower_space(group.space, stored)
             kernel: Kernel = lowered.function
             show("loops", kernel)
-            steps = [NativeStep(kernel, lowered.buffers, lowered.ints, tuple(stored), group)]
+            rows = None if lowered.advance is None else Rows(0, lowered.advance)
+            steps = [NativeStep(kernel, lowered.buffers, lowered.ints, tuple(stored), group, rows)]
         elif group.kind == "gemm":
             step = self._lower_gemm(group)
             if step is None:
@@ -109,8 +128,8 @@ class Planner:
                 return [group]
             steps = [step]
         elif group.kind == "window":
-            made = lower_windowed(group.nodes[0], self._base, self._temporary)
-            steps = [NativeStep(m.kernel, m.buffers, m.ints, m.writes, group) for m in made]
+            made = lower_windowed(group.nodes[0], self._base, self._temporary, self.threads)
+            steps = [NativeStep(m.kernel, m.buffers, m.ints, m.writes, group, m.rows) for m in made]
         else:
             return [group]
         for step in steps:
@@ -133,7 +152,7 @@ class Planner:
         made = lower_gemm(group.nodes[0], self.fusion.accesses, epilogue)
         if made is None:
             return None
-        return NativeStep(made.kernel, made.buffers, made.ints, tuple(stored), group)
+        return NativeStep(made.kernel, made.buffers, made.ints, tuple(stored), group, made.rows)
 
     def _updates_what_it_reads(self, group: Group, value: Value) -> bool:
         """Return whether ``value`` may go over an input that the group's epilogue still reads."""
@@ -164,13 +183,13 @@ class Planner:
         access = self.fusion.accesses.get(value)
         return value if access is None else access.base
 
-    def _assign_arena(self, steps: Sequence[NativeStep | Group]) -> np.ndarray:
+    def _assign_arena(self, runs: Sequence[Run | Group]) -> np.ndarray:
+        """Place intermediate values; what lives at the same time is counted in regions."""
         first: dict[Value, int] = {}
         last: dict[Value, int] = {}
-        for position, step in enumerate(steps):
-            if isinstance(step, Group):
-                continue
-            for value in step.buffers:
+        regions = [region for run in runs if isinstance(run, Run) for region in run.regions]
+        for position, region in enumerate(regions):
+            for value in (value for step in region.steps for value in step.buffers):
                 if isinstance(value, Value) and value not in self.slot:
                     first.setdefault(value, position)
                     last[value] = position
@@ -227,40 +246,59 @@ class Planner:
 
     # -- parts -------------------------------------------------------------------------------
 
-    def _parts(
-        self, steps: Sequence[NativeStep | Group], arena: np.ndarray
-    ) -> tuple[list[NativeRun | HostCall], list[int]]:
+    def _runs(self, steps: Sequence[NativeStep | Group]) -> list[Run | Group]:
         """Gather native steps into runs, broken at host steps and after tapped values."""
-        parts: list[NativeRun | HostCall] = []
-        ends: list[int] = []
-        hosts = any(isinstance(step, Group) for step in steps)
-        self.alone = not hosts and not self.tapped and len(self.slot) <= DIRECT_SLOTS
-        run: list[NativeStep] = []
+        runs: list[Run | Group] = []
+        pending: list[NativeStep] = []
         stops = {self._base(v) for v in self.tapped.values()}
 
         def close() -> None:
-            if run:
-                parts.append(self._bind(run, arena))
-                run.clear()
+            if pending:
+                regions, shared = cut(pending, self.threads, self._memory)
+                runs.append(Run(regions, shared))
+                pending.clear()
 
         for step in steps:
             if isinstance(step, Group):
                 close()
-                for node in step.nodes:
+                runs.append(step)
+                continue
+            pending.append(step)
+            if stops.intersection(step.writes):
+                close()
+        close()
+        return runs
+
+    def _memory(self, value: Value) -> Value:
+        """Return what stands for a value's memory: the input that it is written over, if any."""
+        target = self.in_place.get(self.made.index(value)) if value in self.made else None
+        return value if target is None else self.graph.inputs[target]
+
+    def _parts(
+        self,
+        steps: Sequence[NativeStep | Group],
+        runs: Sequence[Run | Group],
+        arena: np.ndarray,
+    ) -> tuple[list[NativeRun | HostCall], list[int]]:
+        """Bind the runs; also return for each step the part that it belongs to."""
+        parts: list[NativeRun | HostCall] = []
+        ends: list[int] = []
+        hosts = any(isinstance(step, Group) for step in steps)
+        self.alone = not hosts and not self.tapped and len(self.slot) <= DIRECT_SLOTS
+        for run in runs:
+            if isinstance(run, Group):
+                for node in run.nodes:
                     reads = tuple(self._reader(v) for v in node.inputs)
                     results = tuple(self.slot[v] for v in node.outputs)
                     parts.append(HostCall(node, reads, results))
                 ends.append(len(parts) - 1)
-                continue
-            run.append(step)
-            ends.append(len(parts))
-            if stops.intersection(step.writes):
-                close()
-        close()
+            else:
+                ends += [len(parts)] * len(run.steps)
+                parts.append(self._bind(run, arena))
         self.steps = steps
         return parts, ends
 
-    def _bind(self, run: Sequence[NativeStep], arena: np.ndarray) -> NativeRun:
+    def _bind(self, run: Run, arena: np.ndarray) -> NativeRun:
         # A plan of one run passes its arrays as they stand; no call has to pick them out.
         slots: list[int] = list(range(len(self.slot))) if self.alone else []
         fixed: list[np.ndarray | int] = []
@@ -268,7 +306,8 @@ class Planner:
         program: list[Step] = []
         ints: dict[str, int] = {}
         start = arena.__array_interface__["data"][0]
-        for step in run:
+        cut_steps = [s for r in run.regions if run.shared and r.cut for s in r.steps]
+        for step in run.steps:
             for value in step.buffers:
                 if value in places:
                     continue
@@ -286,13 +325,18 @@ class Planner:
             names = [f"n{len(ints) + i}" for i in range(len(step.ints))]
             ints.update(zip(names, step.ints, strict=True))
             buffers = tuple(places[v] for v in step.buffers)
-            program.append(Step(step.kernel.name, buffers, tuple(names)))
+            rows = step.rows if step in cut_steps else None
+            program.append(Step(step.kernel.name, buffers, tuple(names), rows))
         fixed.append(arena)
-        kernels = {step.kernel.name: step.kernel for step in run}
+        kernels = {step.kernel.name: step.kernel for step in run.steps}
         entry = build_entry(
-            Program("plan", len(slots), len(fixed), tuple(ints), tuple(program)),
+            Program(
+                "plan", len(slots), len(fixed), tuple(ints), tuple(program),
+                self.threads if run.shared else 1,
+                tuple(len(region.steps) for region in run.regions) if run.shared else (),
+            ),
             list(kernels.values()),
-        )
+        )  # fmt: skip
         self.report.compiled |= entry.compiled
         return NativeRun(entry.bind(fixed, ints), tuple(slots))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from ...kernels.conv_native import ConvKernel
 from ...kernels.gemm import blas_address
 from ...kernels.loops import Buffer, Function, Loop, Store, affine, const
 from ...kernels.native import Kernel
+from ...kernels.runtime import Rows
 from ...kernels.windows import Window
 from ..shape import Aval
 from .access import Access, natural_strides
@@ -33,6 +35,7 @@ class WindowStep:
     buffers: tuple[Value | int, ...]
     ints: tuple[int, ...]
     writes: tuple[Value, ...]
+    rows: Rows | None = None
 
 
 def is_windowed(node: Node) -> bool:
@@ -56,16 +59,25 @@ def reads_in_place(access: Access, value: Value) -> bool:
 
 
 def lower_windowed(
-    node: Node, base: Callable[[Value], Value], temporary: Callable[[Aval], Value]
+    node: Node,
+    base: Callable[[Value], Value],
+    temporary: Callable[[Aval], Value],
+    parts: int,
 ) -> list[WindowStep]:
-    """Lower a convolution or pooling; ``temporary`` makes a value that lives for the step."""
+    """Lower a convolution or pooling for ``parts`` threads.
+
+    ``temporary`` makes a value that lives for the step.
+    """
     if node.op.name in KINDS:
-        return [_convolution(node, base, temporary)]
+        return [_convolution(node, base, temporary, parts)]
     return _pooling(node, base)
 
 
 def _convolution(
-    node: Node, base: Callable[[Value], Value], temporary: Callable[[Aval], Value]
+    node: Node,
+    base: Callable[[Value], Value],
+    temporary: Callable[[Aval], Value],
+    parts: int,
 ) -> WindowStep:
     kind, output = KINDS[node.op.name], node.outputs[0]
     first, second = (node.inputs[0], node.inputs[1])
@@ -79,10 +91,20 @@ def _convolution(
     sizes = (window, image.sizes[1], weight.sizes[0], dtype.numpy)
     kernel = ConvKernel(_named("conv", kind, *sizes), kind, *sizes)
     places: list[Value | int] = [v if v is output else base(v) for v in (image, weight, out)]
-    places.append(temporary(Aval((kernel.workspace,), dtype)))
+    places.append(temporary(Aval((parts * kernel.workspace,), dtype)))
     if kernel.needs_blas:
         places.append(blas_address(dtype.numpy))
-    return WindowStep(kernel, tuple(places), (image.sizes[0],), (output,))
+    rows = None
+    if kind != "weight_grad":  # which sums over the images
+        pad = (0,) * (len(places) - 4)
+        advance = (_row_bytes(image), 0, _row_bytes(out), 0, *pad)
+        rows = Rows(0, advance, (0, 0, 0, kernel.workspace * dtype.itemsize, *pad))
+    return WindowStep(kernel, tuple(places), (image.sizes[0],), (output,), rows)
+
+
+def _row_bytes(value: Value, axes: int = 1) -> int:
+    """Return the bytes from one to the next along the first axes."""
+    return math.prod(value.sizes[axes:]) * value.aval.dtype.itemsize
 
 
 def _pooling(node: Node, base: Callable[[Value], Value]) -> list[WindowStep]:
@@ -95,11 +117,13 @@ def _pooling(node: Node, base: Callable[[Value], Value]) -> list[WindowStep]:
     function = replace(function, name=_named("pool", function.fingerprint))
     buffers = (*(base(v) for v in node.inputs), *node.outputs)
     planes = (image.sizes[0] * image.sizes[1],)
-    step = WindowStep(function, buffers, planes, node.outputs)
+    rows = Rows(0, tuple(_row_bytes(v, 2) for v in (*node.inputs, *node.outputs)))
+    step = WindowStep(function, buffers, planes, node.outputs, rows)
     if forward:
         return [step]
     count = planes[0] * image.sizes[2] * image.sizes[3]
-    return [WindowStep(_clear(output), (output,), (count,), (output,)), step]
+    cleared = Rows(0, (output.aval.dtype.itemsize,))
+    return [WindowStep(_clear(output), (output,), (count,), (output,), cleared), step]
 
 
 def _clear(value: Value) -> Function:

@@ -1,0 +1,127 @@
+"""Cutting a run of native steps for several threads: which steps share their rows out, and where
+all threads must meet.
+
+A *region* is a row of steps. In a cut region each thread runs all steps for its share of the rows,
+which is right where every step needs, of what the region writes, only rows of its own share. The
+other regions are run by one thread. Regions follow each other: none begins before the last has
+ended.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...kernels.gemm import BlasGemm, Gemm
+from .graph import Value
+
+if TYPE_CHECKING:
+    from .planner import NativeStep
+
+BYTES_A_SECOND = 12e9
+"""What one thread reads or writes, as far as it is in the cache."""
+PRODUCTS_A_SECOND = 40e9
+"""Multiplications of one thread in a product of matrices."""
+VALUES_A_SECOND = 4e9
+"""Elements of one thread through one op of a fused loop."""
+WORTH_A_MEETING = 3e-6
+"""Seconds of one thread from which a region is cut: a meeting takes some tenths of one."""
+WORTH_SHARING = 15e-6
+"""Seconds of a whole run from which other threads are asked at all: they may have to wake up."""
+
+
+@dataclass(slots=True)
+class Region:
+    """Steps that one thread, or each thread for its share of the rows, runs in order."""
+
+    steps: list[NativeStep] = field(default_factory=list)
+    cut: bool = False
+
+
+def seconds(step: NativeStep) -> float:
+    """Return roughly how long one thread takes for a step."""
+    moved = sum(_bytes(v) for v in step.buffers if isinstance(v, Value)) / BYTES_A_SECOND
+    if isinstance(step.kernel, Gemm | BlasGemm):
+        first = step.group.nodes[0].inputs[0]
+        inner = first.sizes[-1]
+        return moved + math.prod(step.group.nodes[0].outputs[0].sizes) * inner / PRODUCTS_A_SECOND
+    if step.group.kind == "window":
+        node = step.group.nodes[0]
+        products = math.prod(node.outputs[0].sizes)
+        if node.op.name.startswith("conv"):
+            weight = min(node.inputs, key=lambda v: math.prod(v.sizes))
+            products = max(products, math.prod(node.inputs[0].sizes)) * math.prod(weight.sizes[1:])
+        return moved + products / PRODUCTS_A_SECOND
+    space = step.group.space
+    values = math.prod(space.extents.values()) * len(space.nodes) if space is not None else 0
+    return moved + values / VALUES_A_SECOND
+
+
+def cut(
+    steps: Sequence[NativeStep], parts: int, same: Callable[[Value], Value]
+) -> tuple[list[Region], bool]:
+    """Return the regions of a run and whether the whole is worth several threads.
+
+    ``same`` returns what stands for a value's memory, one value for all that share it.
+    """
+    regions: list[Region] = []
+    for step in steps:
+        whole = not _can_cut(step, parts)
+        last = regions[-1] if regions else None
+        if last is not None and last.cut is not whole and (whole or _joins(last, step, same)):
+            last.steps.append(step)
+        else:
+            regions.append(Region([step], not whole))
+    if parts < 2:
+        return regions, False
+    for region in regions:
+        region.cut = region.cut and sum(map(seconds, region.steps)) >= WORTH_A_MEETING
+    merged: list[Region] = []
+    for region in regions:
+        if merged and not region.cut and not merged[-1].cut:
+            merged[-1].steps += region.steps
+        else:
+            merged.append(region)
+    total = sum(map(seconds, steps))
+    return merged, total >= WORTH_SHARING and any(region.cut for region in merged)
+
+
+def _can_cut(step: NativeStep, parts: int) -> bool:
+    return step.rows is not None and step.ints[step.rows.count] >= 2 * parts
+
+
+def _joins(region: Region, step: NativeStep, same: Callable[[Value], Value]) -> bool:
+    """Return whether a step can run for the same shares as the region, without a meeting."""
+    assert step.rows is not None
+    first = region.steps[0]
+    assert first.rows is not None
+    if first.ints[first.rows.count] != step.ints[step.rows.count]:
+        return False
+    mine = _moves(step, same)
+    for other in region.steps:
+        theirs = _moves(other, same)
+        for memory, (move, written) in mine.items():
+            if memory in theirs:
+                their_move, theirs_written = theirs[memory]
+                if (written or theirs_written) and (move != their_move or not move):
+                    return False
+    return True
+
+
+def _moves(step: NativeStep, same: Callable[[Value], Value]) -> dict[Value, tuple[int, bool]]:
+    """Return, by memory, how far it moves a row (0: otherwise), and whether it is written."""
+    assert step.rows is not None
+    written = {same(value) for value in step.writes}
+    found: dict[Value, tuple[int, bool]] = {}
+    for value, move in zip(step.buffers, step.rows.advance, strict=True):
+        if isinstance(value, Value):
+            memory = same(value)
+            alike = memory not in found or found[memory][0] == move
+            found[memory] = (move if alike else 0, memory in written)
+    return found
+
+
+def _bytes(value: Value) -> int:
+    return math.prod(value.sizes) * value.aval.dtype.itemsize

@@ -1,0 +1,130 @@
+"""Worker threads: every ticket is run once, results do not depend on threads, forks go on."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from cellwire.engine import ops
+from cellwire.engine.compiler import cutting
+from cellwire.engine.compiler.plan import compile_graph
+from cellwire.engine.compiler.trace import trace
+from cellwire.engine.dtype import float32
+from cellwire.engine.shape import Aval
+from cellwire.kernels.native import compile_module
+from cellwire.kernels.workers import Workers, can_run_threads, thread_count
+
+pytestmark = pytest.mark.skipif(not can_run_threads(), reason="workers sleep by Linux's futex")
+
+
+class Count:
+    """A kernel whose ticket ``t`` adds one to the number ``t`` of its call."""
+
+    name = "count_ticket"
+    text = "adds one to the number of its ticket"
+
+    def llvm(self, target: object, declarations: dict[str, str]) -> str:
+        return """define void @count_ticket(ptr %call, i64 %ticket, ptr %state) {
+  %place = getelementptr i64, ptr %call, i64 %ticket
+  %old = load i64, ptr %place
+  %new = add i64 %old, 1
+  store i64 %new, ptr %place
+  ret void
+}"""
+
+
+@pytest.fixture
+def pool() -> Iterator[Workers]:
+    made = Workers(3)
+    yield made
+    made.close()
+
+
+def sharing(pool: Workers) -> Callable[..., None]:
+    kinds = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    return ctypes.CFUNCTYPE(None, *kinds)(pool.share)
+
+
+def test_every_ticket_is_run_once_in_every_job(pool: Workers) -> None:
+    library = compile_module([Count()])
+    share, counts = sharing(pool), np.zeros(64, np.int64)
+    for job in range(3000):
+        share(pool.state, library["count_ticket"], counts.ctypes.data, 1 + job % 64)
+    expected = [sum(1 for job in range(3000) if job % 64 >= ticket) for ticket in range(64)]
+    assert counts.tolist() == expected
+
+
+def test_threads_of_the_program_share_workers_without_losing_tickets(pool: Workers) -> None:
+    library = compile_module([Count()])
+    share, counts = sharing(pool), [np.zeros(8, np.int64) for _ in range(3)]
+
+    def run(own: np.ndarray) -> None:
+        for _ in range(1000):
+            share(pool.state, library["count_ticket"], own.ctypes.data, 8)
+
+    threads = [threading.Thread(target=run, args=(own,)) for own in counts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((own == 1000).all() for own in counts)
+
+
+@pytest.fixture
+def everything_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cutting, "WORTH_A_MEETING", 0.0)
+    monkeypatch.setattr(cutting, "WORTH_SHARING", 0.0)
+
+
+SHAPES = ((37, 24), (24, 24), (24,))
+
+
+def layers(x: Any, w: Any, b: Any) -> Any:
+    """Rows on their own, then a sum over rows, then rows that need it."""
+    h = ops.relu(ops.dense(x, w, b))
+    h = ops.softmax(h + x)
+    return h - ops.mean(h, 0) + ops.sum(ops.matmul(h.T, x))
+
+
+def plan(monkeypatch: pytest.MonkeyPatch, threads: int) -> Any:
+    monkeypatch.setattr("cellwire.engine.compiler.planner.thread_count", lambda: threads)
+    return compile_graph(trace(layers, [Aval(shape, float32) for shape in SHAPES]).graph)
+
+
+def arrays() -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(shape).astype(np.float32) for shape in SHAPES]
+
+
+@pytest.mark.usefixtures("everything_is_cut")
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone, shared = plan(monkeypatch, 1), plan(monkeypatch, 3)
+    expected = alone(*arrays())[0]
+    for _ in range(50):
+        np.testing.assert_array_equal(shared(*arrays())[0], expected)
+
+
+@pytest.mark.usefixtures("everything_is_cut")
+@pytest.mark.skipif(thread_count() < 2, reason="one processor")
+def test_a_forked_child_goes_on_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = plan(monkeypatch, 2)
+    expected = shared(*arrays())[0]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(shared(*arrays())[0], expected) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_the_thread_count_is_told_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_count.cache_clear()
+    monkeypatch.setenv("CELLWIRE_THREADS", "five")
+    with pytest.raises(ValueError, match="CELLWIRE_THREADS must be a number"):
+        thread_count()
+    monkeypatch.setenv("CELLWIRE_THREADS", "5")
+    assert thread_count() == 5
+    thread_count.cache_clear()
