@@ -17,9 +17,9 @@ WHITE_PRIMITIVES = (
 BLACK_CELLS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LayerNorm")
 
 AUTO_WHITE = frozenset({
-    "conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv2d_transpose", "conv3d_transpose",
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "matmul", "bmm", "dense", "mm", "mv", "addmm", "addbmm", "addmv", "baddbmm", "einsum",
-    "prelu", "bilinear",
+    "prelu", "bidense",
 })  # fmt: skip
 """Ops of level ``auto`` that gain by low precision and lose little: sums of products."""
 AUTO_BLACK = frozenset({
