@@ -249,6 +249,8 @@ def test_what_is_known_of_a_dataset() -> None:
     assert (data.get_batch_size(), data.get_repeat_count(), data.num_classes()) == (1, 1, None)
     assert data.get_class_indexing() == {}
     assert numbers().repeat().take(7).get_dataset_size() == 7
+    assert numbers().repeat().batch(3).skip(1).take(5).get_dataset_size() == 5
+    assert numbers(2, "a").zip(numbers().repeat()).get_dataset_size() == 2
 
 
 def test_reset_counts_passes_anew() -> None:

@@ -137,6 +137,23 @@ def _start_methods() -> list[str]:
     return multiprocessing.get_all_start_methods()
 
 
+def set_enable_shared_mem(enable: bool) -> None:
+    """Taken for MindSpore's scripts: rows of worker processes come through pipes either way.
+
+    Parameters
+    ----------
+    enable : bool
+        Changes nothing.
+
+    Raises
+    ------
+    TypeError
+        If it is no bool.
+    """
+    if not isinstance(enable, bool):
+        raise TypeError(f"set_enable_shared_mem: enable must be a bool, it is {enable!r}.")
+
+
 def set_debug_mode(
     debug_mode_flag: bool, debug_hook_list: Sequence[Callable[..., Any]] | None = None
 ) -> None:

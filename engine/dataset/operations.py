@@ -143,6 +143,11 @@ class Repeated(Over):
             raise ValueError("a dataset that repeats without end has no size; give repeat a count.")
         return self.source.get_dataset_size() * self.count
 
+    @property
+    def endless(self) -> bool:
+        """Whether a pass has no end."""
+        return self.count is None or self.source.endless
+
     def get_repeat_count(self) -> int:
         """How often the source's rows are given in a pass, -1 without end."""
         return -1 if self.count is None else self.count * self.source.get_repeat_count()
@@ -155,6 +160,11 @@ class Cut(Over):
         super().__init__(source)
         self.start, self.count = start, count
 
+    @property
+    def endless(self) -> bool:
+        """Whether a pass has no end."""
+        return self.count is None and self.source.endless
+
     def rows(self, epoch: int) -> Iterator[Row]:
         """Yield the rows in the range."""
         end = None if self.count is None else self.start + self.count
@@ -162,7 +172,7 @@ class Cut(Over):
 
     def get_dataset_size(self) -> int:
         """How many rows are left."""
-        if isinstance(self.source, Repeated) and self.source.count is None and self.count:
+        if self.source.endless and self.count is not None:
             return self.count
         rest = max(0, self.source.get_dataset_size() - self.start)
         return rest if self.count is None else min(rest, self.count)
@@ -252,9 +262,15 @@ class Zipped(Dataset):
         for rows in zip(*(dataset.rows(epoch) for dataset in self.sources), strict=False):
             yield tuple(itertools.chain.from_iterable(rows))
 
+    @property
+    def endless(self) -> bool:
+        """Whether none of them has an end."""
+        return all(dataset.endless for dataset in self.sources)
+
     def get_dataset_size(self) -> int:
         """How many rows the shortest has."""
-        return min(dataset.get_dataset_size() for dataset in self.sources)
+        ending = [dataset for dataset in self.sources if not dataset.endless]
+        return min(dataset.get_dataset_size() for dataset in ending or self.sources)
 
 
 class Concatenated(Dataset):

@@ -42,6 +42,11 @@ class Rows:
         return self.sources[0].origin if self.sources else type(self).__name__
 
     @property
+    def endless(self) -> bool:
+        """Whether a pass has no end."""
+        return any(source.endless for source in self.sources)
+
+    @property
     def stacked(self) -> bool:
         """Whether ``blocks`` is cheaper than joining rows: all have one shape, in memory."""
         return False
