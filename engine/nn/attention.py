@@ -155,9 +155,10 @@ class MultiheadAttention(Cell):
                     f"MultiheadAttention: attn_mask must have the shape {[length, keys]} or"
                     f" {list(each)}, it has {list(shape)}."
                 )
+            whole = attn_mask
             if len(shape) == 3:
-                attn_mask = ops.reshape(attn_mask, (batch, self.num_heads, length, keys))
-            masks.append(attn_mask)
+                whole = ops.reshape(attn_mask, (batch, self.num_heads, length, keys))
+            masks.append(whole)
         if padding is not None:
             if tuple(padding.shape) != (batch, keys):
                 raise ValueError(
@@ -238,14 +239,14 @@ class MultiheadAttention(Cell):
             q, k, v = (ops.transpose(x, (1, 0, 2)) for x in (q, k, v))
         mask = self._mask(q, k, attn_mask, key_padding_mask)
         k, v, mask = self._with_more_keys(k, v, mask)
-        heads = [self._heads(x) for x in (q, k, v)]
+        q_heads, k_heads, v_heads = self._heads(q), self._heads(k), self._heads(v)
         weights: Tensor | None = None
         if need_weights:
-            out, weights = self._attend(*heads, mask)
+            out, weights = self._attend(q_heads, k_heads, v_heads, mask)
             weights = ops.mean(weights, 1) if average_attn_weights else weights
         else:
             dropped = self.dropout if self.training else 0.0
-            out = ops.scaled_dot_product_attention(*heads, mask, dropped)
+            out = ops.scaled_dot_product_attention(q_heads, k_heads, v_heads, mask, dropped)
         out = ops.reshape(ops.transpose(out, (0, 2, 1, 3)), q.shape)
         out = self.out_proj(out if self.batch_first else ops.transpose(out, (1, 0, 2)))
         if single:

@@ -51,7 +51,7 @@ class _CellSequence(Cell):
 
     def __add__(self, other: Iterable[Cell]) -> Self:
         """A new list of these Cells and the others."""
-        return type(self)([*self, *other])
+        return type(self)().extend([*self, *other])
 
     def __iadd__(self, other: Iterable[Cell]) -> Self:
         return self.extend(other)
@@ -219,7 +219,7 @@ class CellDict(Cell):
 
     def update(self, cells: Mapping[str, Cell] | Iterable[tuple[str, Cell]]) -> None:
         """Add Cells by name, in place of those that have the names already."""
-        pairs = cells.items() if isinstance(cells, Mapping | CellDict) else cells
+        pairs: Any = cells.items() if isinstance(cells, Mapping | CellDict) else cells
         for pair in pairs:
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise ValueError(f"CellDict takes pairs of a name and a Cell, one is {pair!r}.")

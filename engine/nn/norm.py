@@ -23,6 +23,7 @@ class _BatchNorm(Cell):
     """Statistics and affine parameters of normalisation over batches."""
 
     axes: tuple[int, ...] = ()
+    written_params = frozenset({"moving_mean", "moving_variance"})
 
     def __init__(
         self,

@@ -51,7 +51,10 @@ class _Recurrent(Cell):
             width = self.hidden_size * self.directions if layer else self.input_size
             for direction in range(self.directions):
                 end = _suffix(layer, direction)
-                shapes = {"weight_ih": (rows, width), "weight_hh": (rows, self.hidden_size)}
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (rows, width),
+                    "weight_hh": (rows, self.hidden_size),
+                }
                 if self.has_bias:
                     shapes.update(bias_ih=(rows,), bias_hh=(rows,))
                 for name, shape in shapes.items():
@@ -260,7 +263,9 @@ class LSTM(_Recurrent):
         lengths: Tensor | None,
         reverse: bool,
     ) -> tuple[Tensor, ...]:
-        return ops.lstm_layer(gates, *states, getattr(self, f"weight_hh{end}"), lengths, reverse)
+        state, cell = states
+        weight = getattr(self, f"weight_hh{end}")
+        return ops.lstm_layer(gates, state, cell, weight, lengths, reverse)
 
     def construct(
         self, x: Tensor, hx: Pair | None = None, seq_length: Tensor | None = None

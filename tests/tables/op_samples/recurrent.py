@@ -39,22 +39,23 @@ def _gru_step(gates: np.ndarray, hidden: np.ndarray, state: np.ndarray) -> np.nd
     return (1 - update) * new + update * state
 
 
-def _lstm(reverse: bool, *arrays: Any) -> Any:
-    gates, state, cell, weight, lengths = (*arrays, None)[:5]
+def _lstm(
+    reverse: bool, gates: Any, state: Any, cell: Any, weight: Any, lengths: Any = None
+) -> Any:
     return _walk(
         lambda g, h, c: _lstm_step(g + h @ weight.T, c), gates, (state, cell), lengths, reverse
     )
 
 
-def _gru(reverse: bool, *arrays: Any) -> Any:
-    gates, state, weight, bias, lengths = (*arrays, None)[:5]
+def _gru(reverse: bool, gates: Any, state: Any, weight: Any, bias: Any, lengths: Any = None) -> Any:
     return _walk(
         lambda g, h: (_gru_step(g, h @ weight.T + bias, h),), gates, (state,), lengths, reverse
     )
 
 
-def _rnn(reverse: bool, follow: Any, *arrays: Any) -> Any:
-    gates, state, weight, lengths = (*arrays, None)[:4]
+def _rnn(
+    reverse: bool, follow: Any, gates: Any, state: Any, weight: Any, lengths: Any = None
+) -> Any:
     return _walk(lambda g, h: (follow(g + h @ weight.T),), gates, (state,), lengths, reverse)
 
 
