@@ -21,7 +21,8 @@ def sides(name: str, padding: Any, axes: int) -> tuple[int, ...]:
     ValueError
         If it holds not two numbers an axis.
     """
-    values = (padding,) * (2 * axes) if isinstance(padding, int) else tuple(padding)
+    several = isinstance(padding, tuple | list)
+    values = tuple(padding) if several else (padding,) * (2 * axes)
     if not all(isinstance(item, int) and not isinstance(item, bool) for item in values):
         raise TypeError(f"{name}: padding must be an int or a tuple of ints, it is {padding!r}.")
     if len(values) != 2 * axes:

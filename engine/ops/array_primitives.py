@@ -10,6 +10,7 @@ from ..shape import Dim, ShapeError
 from ..tensor import Tensor
 from . import chances, creation, draws, logic, masking, shapes, splitting
 from .dropout import dropout, dropout2d, dropout3d
+from .padding import pad
 
 
 class _Plain:
@@ -98,6 +99,26 @@ class Range:
     def __call__(self, start: Any, limit: Any, delta: Any) -> Tensor:
         """Return the numbers from ``start`` up to, not including, ``limit``."""
         return creation.range(start, limit, delta, self.maxlen)
+
+
+class MirrorPad:
+    """Mirrors elements at the ends of the axes.
+
+    Parameters
+    ----------
+    mode : str
+        ``"REFLECT"`` at the outer elements, ``"SYMMETRIC"`` beyond them.
+    """
+
+    def __init__(self, mode: str = "REFLECT") -> None:
+        if mode not in ("REFLECT", "SYMMETRIC"):
+            raise ValueError(f"MirrorPad: mode must be 'REFLECT' or 'SYMMETRIC', it is {mode!r}.")
+        self.mode = mode
+
+    def __call__(self, input_x: Tensor, paddings: Any) -> Tensor:
+        """Return the larger tensor; ``paddings`` has two numbers an axis."""
+        pairs = paddings.tolist() if isinstance(paddings, Tensor) else paddings
+        return pad(input_x, pairs, self.mode)
 
 
 class Split:
@@ -242,9 +263,9 @@ class Multinomial(_Drawing):
 CLASSES: dict[str, type] = {
     item.__name__: item
     for item in (
-        Shape, Rank, Size, DType, Fill, Zeros, Ones, NonZero, Range, Split, Dropout, Dropout2D,
-        Dropout3D, StandardNormal, StandardLaplace, UniformReal, UniformInt, Gamma, Poisson,
-        Multinomial,
+        Shape, Rank, Size, DType, Fill, Zeros, Ones, NonZero, Range, MirrorPad, Split, Dropout,
+        Dropout2D, Dropout3D, StandardNormal, StandardLaplace, UniformReal, UniformInt, Gamma,
+        Poisson, Multinomial,
     )
 }  # fmt: skip
 """The classes by their names."""

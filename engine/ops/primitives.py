@@ -23,7 +23,7 @@ _OTHER_NAMES = {
     "BatchMatMul": "bmm", "ZerosLike": "zeros_like", "OnesLike": "ones_like", "GeLU": "gelu",
     "Embedding": "gather", "Select": "select", "Concat": "concat", "Stack": "stack",
     "Round": "round", "ExpandDims": "expand_dims", "BroadcastTo": "broadcast_to",
-    "Pad": "pad", "MirrorPad": "pad", "ResizeBilinear": "resize_bilinear",
+    "Pad": "pad", "ResizeBilinear": "resize_bilinear",
     "ResizeNearestNeighborV2": "resize_nearest_neighbor", "GridSampler2D": "grid_sample",
     "GridSampler3D": "grid_sample", "GatherElements": "gather_elements", "Reverse": "flip",
     "IndexSelect": "index_select",
