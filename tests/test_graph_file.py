@@ -139,7 +139,7 @@ def test_what_a_graph_cannot_hold_is_told(tmp_path: Path) -> None:
             return x
 
     path = tmp_path / "no"
-    with pytest.raises(GraphFileError, match="Branch cannot be exported: .*a branch depends"):
+    with pytest.raises(GraphFileError, match=r"Branch cannot be exported: .*a branch depends"):
         cw.export(Branch(), X, file_name=path)
     with pytest.raises(GraphFileError, match="writes to 'calls'"):
         cw.export(Counts(), X, file_name=path)
