@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -204,25 +205,29 @@ class Planner:
 
     def _find_in_place(self, steps: Sequence[NativeStep | Group]) -> None:
         """Let outputs overwrite inputs where nothing reads the old value afterwards."""
+        places = {value: place for place, value in enumerate(self.made)}
+        makers = {value: i for i, step in reversed([*enumerate(steps)]) for value in _written(step)}
+        reads: dict[Value, list[int]] = {}
+        for i, step in enumerate(steps):
+            for value in self._read(step):
+                reads.setdefault(value, []).append(i)
+        given = Counter(self.graph.outputs)
+        borrowed = {self._base(value) for value in self.graph.outputs}
         for output, target in self.writes.items():
             value, source = self.graph.outputs[output], self.graph.inputs[target]
-            if value not in self.made or self.graph.outputs.count(value) > 1:
+            if value not in places or given[value] > 1:
                 continue
-            maker = next(i for i, s in enumerate(steps) if value in _written(s))
-            readers = [i for i, s in enumerate(steps) if source in self._read(s)]
+            maker, readers = makers[value], reads.get(source, [])
             step = steps[maker]
             if isinstance(step, Group) or step.group.space is None or step.group.space.inner:
                 continue
-            if any(r > maker for r in readers) or self._base_is_output(source):
+            if any(r > maker for r in readers) or source in borrowed:
                 continue
             if maker in readers and not self._elementwise(step, value, source):
                 continue
             if step.group.kind == "gemm" and self._contracts(step.group, source):
                 continue
-            self.in_place[self.made.index(value)] = target
-
-    def _base_is_output(self, source: Value) -> bool:
-        return any(self._base(v) is source for v in self.graph.outputs)
+            self.in_place[places[value]] = target
 
     def _read(self, step: NativeStep | Group) -> set[Value]:
         if isinstance(step, NativeStep):
