@@ -134,6 +134,26 @@ def test_a_convolutions_second_derivative_in_a_static_graph_is_eagers() -> None:
         np.testing.assert_allclose(mine.data, other.data, rtol=0, atol=close)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_batch_of_examples_has_a_weight_gradient_each(groups: int) -> None:
+    x, w = tensor(3, 2, 2, 5, 4), tensor(4, 2 // groups, 2, 2)
+
+    def loss(x: cw.Tensor, w: cw.Tensor) -> cw.Tensor:
+        out = ops.conv2d(x, w, groups=groups)
+        pooled = ops.max_pool2d(out, 2, 1) * ops.avg_pool2d(out, 2)
+        return ops.sum(ops.adaptive_max_pool2d(pooled, (2, 1)) ** 2)
+
+    derive = cw.grad(loss, (0, 1))
+    dx, dw = cw.vmap(derive, (0, None))(x, w)
+    both = cw.vmap(loss)(x, ops.stack([w, w * 2, w * 3]))
+    for number in range(3):
+        own_x, own_w = derive(x[number], w)
+        np.testing.assert_allclose(dx[number].data, own_x.data, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(dw[number].data, own_w.data, rtol=1e-4, atol=1e-4)
+        alone = float(loss(x[number], w * (number + 1)))
+        np.testing.assert_allclose(float(both[number]), alone, rtol=1e-4)
+
+
 # ---- attention -------------------------------------------------------------------------------
 
 

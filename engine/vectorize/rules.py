@@ -16,6 +16,7 @@ from ..ops.joining import stack
 from ..ops.registry import Composite, Gemm, Op, Pointwise, Reduce
 from ..shape import Aval, Shape
 from ..tensor import Tensor
+from .windows import WINDOW_RULES
 
 if TYPE_CHECKING:
     from .batched import BatchTrace
@@ -209,7 +210,7 @@ _NAMED: dict[str, Rule] = {
     "flatten": _flatten, "transpose": _transpose, "broadcast_to": _broadcast_to,
     "strided_slice": _slice, "argmax": _position, "argmin": _position,
     "unslice": _slice, "gather": _gather, "scatter_sum": _scatter_sum, "tile": _tile,
-    "pad_constant": _as_it_is,
+    "pad_constant": _as_it_is, **WINDOW_RULES,
 }  # fmt: skip
 
 
