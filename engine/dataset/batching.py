@@ -20,8 +20,8 @@ from .columns import (
     require_distinct,
 )
 from .operations import Over
-from .pipeline import Dataset
 from .randomness import Drawing, new_key, seed_python
+from .rows import Rows
 from .workers import RowError
 
 PadInfo = Mapping[str, Any]
@@ -68,7 +68,7 @@ class Batch(Over):
 
     def __init__(
         self,
-        source: Dataset,
+        source: Rows,
         size: int | Callable[..., int],
         drop: bool,
         mapping: BatchMap | None,
@@ -152,8 +152,8 @@ class Batch(Over):
         return self.size if isinstance(self.size, int) else -1
 
 
-def _blocks(source: Dataset, epoch: int, size: int) -> Iterator[Row]:
-    return source.blocks(epoch, size) if source.stacked else Dataset.blocks(source, epoch, size)
+def _blocks(source: Rows, epoch: int, size: int) -> Iterator[Row]:
+    return source.blocks(epoch, size) if source.stacked else Rows.blocks(source, epoch, size)
 
 
 @dataclass
@@ -211,7 +211,7 @@ class BucketBatch(Over):
 
     def __init__(
         self,
-        source: Dataset,
+        source: Rows,
         length_columns: list[str],
         boundaries: Sequence[int],
         sizes: Sequence[int],

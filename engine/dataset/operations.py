@@ -11,13 +11,14 @@ import numpy as np
 from .columns import Row, require_columns, require_distinct
 from .pipeline import Dataset
 from .randomness import Drawing, new_key, pass_generator
+from .rows import Rows
 from .workers import RowError
 
 
 class Over(Dataset):
     """A dataset on top of another, with its columns and size unless a subclass says otherwise."""
 
-    def __init__(self, source: Dataset, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, source: Rows, columns: Sequence[str] | None = None) -> None:
         super().__init__(source.column_names if columns is None else columns, (source,))
         self.source = source
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .batchable import Batchable
 from .columns import listed, positive
 from .randomness import new_key, pass_generator
-from .rows import Rows
 
 Operation = Callable[..., Any]
 
 
-class Dataset(Rows):
+class Dataset(Batchable):
     """Rows of named columns; each method returns a new dataset on top of this one.
 
     Iterating gives a list of Tensors a row. The order of shuffled rows and what random transforms
@@ -31,143 +31,13 @@ class Dataset(Rows):
         The datasets that this one is made of.
     """
 
-    def batch(
-        self,
-        batch_size: int | Callable[..., int],
-        drop_remainder: bool = False,
-        num_parallel_workers: int | None = None,
-        *,
-        per_batch_map: Operation | None = None,
-        input_columns: str | Sequence[str] | None = None,
-        output_columns: str | Sequence[str] | None = None,
-        python_multiprocessing: bool = False,
-        pad_info: Mapping[str, Any] | None = None,
-        max_rowsize: Any = None,
-    ) -> Dataset:
-        """Join rows of equal shapes into batches; the last may be smaller unless it is dropped.
-
-        Parameters
-        ----------
-        batch_size : int or callable
-            Rows a batch; a function gets a `BatchInfo` and gives the size of the batch to come.
-        drop_remainder : bool
-            Whether a last batch with fewer rows is left out.
-        num_parallel_workers : int, optional
-            How many workers run `per_batch_map`.
-        per_batch_map : callable, optional
-            Takes, before rows are joined, a list of arrays for each input column and a
-            `BatchInfo`; gives a list or array for each output column.
-        input_columns, output_columns : str or list of str, optional
-            What `per_batch_map` takes (by default all columns) and what it gives (as it takes).
-        python_multiprocessing : bool
-            Whether the workers are processes instead of threads.
-        pad_info : dict of str to (shape, value), optional
-            Columns to pad before rows are joined, as in `padded_batch`.
-        max_rowsize : optional
-            Taken for MindSpore's scripts; rows of any size pass.
-
-        Returns
-        -------
-        Dataset
-            The batches, each column with one axis more in front.
-
-        Raises
-        ------
-        ValueError
-            If the size is not positive, or, while iterating, rows differ in shape.
-        TypeError
-            If the size is neither an int nor callable.
-        """
-        from .batching import Batch, BatchMap
-
-        mapping = None
-        if per_batch_map is not None:
-            inputs = listed(input_columns) or self.column_names
-            mapping = BatchMap(
-                per_batch_map, inputs, listed(output_columns) or inputs, num_parallel_workers,
-                python_multiprocessing,
-            )  # fmt: skip
-        elif input_columns is not None or output_columns is not None:
-            raise ValueError("batch: input_columns and output_columns belong to a per_batch_map.")
-        return Batch(self, batch_size, drop_remainder, mapping, pad_info)
-
-    def padded_batch(
-        self,
-        batch_size: int,
-        drop_remainder: bool = False,
-        num_parallel_workers: int | None = None,
-        pad_info: Mapping[str, Any] | None = None,
-    ) -> Dataset:
-        """Pad rows to one shape and join them into batches.
-
-        Parameters
-        ----------
-        batch_size : int
-            Rows a batch.
-        drop_remainder : bool
-            Whether a last batch with fewer rows is left out.
-        num_parallel_workers : int, optional
-            Taken for MindSpore's scripts; padding takes no worker.
-        pad_info : dict of str to (shape, value), optional
-            By column, the shape to pad to (None for an axis, or for all: the longest of the batch)
-            and the number to pad with. By default all columns, with zeros.
-
-        Raises
-        ------
-        ValueError
-            If, while iterating, a row is larger than the shape to pad to.
-        """
-        from .batching import Batch
-
-        every = dict.fromkeys(self.column_names, (None, 0))
-        return Batch(
-            self, batch_size, drop_remainder, None, every if pad_info is None else pad_info
-        )
-
-    def bucket_batch_by_length(
-        self,
-        column_names: str | Sequence[str],
-        bucket_boundaries: Sequence[int],
-        bucket_batch_sizes: Sequence[int],
-        element_length_function: Callable[..., int] | None = None,
-        pad_info: Mapping[str, Any] | None = None,
-        pad_to_bucket_boundary: bool = False,
-        drop_remainder: bool = False,
-    ) -> Dataset:
-        """Gather rows of similar length and join each bucket's rows into batches.
-
-        Parameters
-        ----------
-        column_names : str or list of str
-            The columns that tell a row's length.
-        bucket_boundaries : list of int
-            Rising lengths: a bucket takes rows from one up to below the next.
-        bucket_batch_sizes : list of int
-            Rows a batch of each bucket, one more than there are boundaries.
-        element_length_function : callable, optional
-            Takes the columns and gives the length; by default the first axis of the one column.
-        pad_info : dict of str to (shape, value), optional
-            As in `padded_batch`; by default rows are not padded.
-        pad_to_bucket_boundary : bool
-            Whether axes left None in `pad_info` are padded to the bucket's boundary less one,
-            instead of the batch's longest row.
-        drop_remainder : bool
-            Whether buckets that are not full at the end are left out.
-
-        Raises
-        ------
-        ValueError
-            If boundaries do not rise, or the sizes do not go with them.
-        """
-        from .batching import BucketBatch
-
-        return BucketBatch(
-            self, listed(column_names), bucket_boundaries, bucket_batch_sizes,
-            element_length_function, pad_info, pad_to_bucket_boundary, drop_remainder,
-        )  # fmt: skip
-
     def shuffle(self, buffer_size: int) -> Dataset:
-        """Give rows in random order, drawn from a buffer of this many rows.
+        """Give rows in random order, drawn from a buffer, anew each pass.
+
+        Parameters
+        ----------
+        buffer_size : int
+            How many rows the buffer holds; with as many as there are every order is as likely.
 
         Raises
         ------
@@ -248,13 +118,29 @@ class Dataset(Rows):
         return Filtered(self, predicate, listed(input_columns) or self.column_names)
 
     def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
-        """Give the rows of the datasets that a function makes of each row's values."""
+        """Give the rows of the datasets that a function makes, one of each row.
+
+        Parameters
+        ----------
+        func : callable
+            Takes a row's values as NumPy arrays and gives a dataset.
+
+        Raises
+        ------
+        TypeError
+            If, while iterating, it gives no dataset.
+        """
         from .operations import FlatMapped
 
         return FlatMapped(self, func)
 
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """Give what a function makes of this dataset.
+
+        Parameters
+        ----------
+        apply_func : callable
+            Takes a dataset and gives one.
 
         Raises
         ------
@@ -267,20 +153,53 @@ class Dataset(Rows):
         return made
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """Give all rows this many times in one pass; without end for None or -1."""
+        """Give all rows several times in one pass.
+
+        Parameters
+        ----------
+        count : int, optional
+            How often; without end for None or -1.
+
+        Raises
+        ------
+        ValueError
+            If the count is neither positive nor -1.
+        """
         from .operations import Repeated
 
         endless = count is None or count == -1
         return Repeated(self, None if endless else positive("repeat", "count", count))
 
     def take(self, count: int = -1) -> Dataset:
-        """Give the first rows only, all of them for -1."""
+        """Give the first rows only.
+
+        Parameters
+        ----------
+        count : int
+            How many; all of them for -1.
+
+        Raises
+        ------
+        ValueError
+            If the count is neither positive nor -1.
+        """
         from .operations import Cut
 
         return Cut(self, 0, None if count == -1 else positive("take", "count", count))
 
     def skip(self, count: int) -> Dataset:
-        """Leave the first rows out."""
+        """Leave the first rows out.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+
+        Raises
+        ------
+        ValueError
+            If the count is negative.
+        """
         from .operations import Cut
 
         if count < 0:
@@ -288,13 +207,37 @@ class Dataset(Rows):
         return Cut(self, count, None)
 
     def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
-        """Put the columns of other datasets beside these, up to the shortest."""
+        """Put the columns of other datasets beside these, up to the shortest.
+
+        Parameters
+        ----------
+        datasets : Dataset or tuple of Dataset
+            The others, their columns named differently.
+
+        Raises
+        ------
+        ValueError
+            If two columns have one name.
+        """
         from .operations import Zipped
 
         return Zipped([self, *([datasets] if isinstance(datasets, Dataset) else datasets)])
 
     def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
-        """Give the rows of other datasets with the same columns after these; also ``a + b``."""
+        """Give the rows of other datasets after these; also ``a + b``.
+
+        Parameters
+        ----------
+        datasets : Dataset or list of Dataset
+            The others, with the same columns.
+
+        Raises
+        ------
+        ValueError
+            If columns differ.
+        TypeError
+            While iterating, if element types or numbers of axes differ.
+        """
         from .operations import Concatenated
 
         return Concatenated([self, *([datasets] if isinstance(datasets, Dataset) else datasets)])
@@ -303,7 +246,18 @@ class Dataset(Rows):
         return self.concat(other) if isinstance(other, Dataset) else NotImplemented
 
     def project(self, columns: str | Sequence[str]) -> Dataset:
-        """Keep these columns, in this order."""
+        """Keep some columns.
+
+        Parameters
+        ----------
+        columns : str or list of str
+            Which, in their new order.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column.
+        """
         from .operations import Projected
 
         return Projected(self, listed(columns))
@@ -311,13 +265,36 @@ class Dataset(Rows):
     def rename(
         self, input_columns: str | Sequence[str], output_columns: str | Sequence[str]
     ) -> Dataset:
-        """Give columns other names."""
+        """Give columns other names.
+
+        Parameters
+        ----------
+        input_columns, output_columns : str or list of str
+            The old names and the new ones.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or two would have one name.
+        """
         from .operations import Renamed
 
         return Renamed(self, listed(input_columns), listed(output_columns))
 
     def split(self, sizes: Sequence[int | float], randomize: bool = True) -> list[Dataset]:
-        """Split the rows into parts of these sizes, or shares of 1, that share no row.
+        """Split the rows into parts that share no row.
+
+        Parameters
+        ----------
+        sizes : list of int or list of float
+            How many rows each part has, or its share of 1.
+        randomize : bool
+            Whether rows are dealt out at random; else the parts follow each other.
+
+        Returns
+        -------
+        list of Dataset
+            The parts; those of a shuffled source with numbered rows are shuffled, too.
 
         Raises
         ------

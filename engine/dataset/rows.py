@@ -65,7 +65,23 @@ class Rows:
         return list(self.column_names)
 
     def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
-        """The shape of each column in the first row; with `estimate` None where rows differ."""
+        """The shape of each column in the first row.
+
+        Parameters
+        ----------
+        estimate : bool
+            Whether all rows are read, and None stands where their sizes differ.
+
+        Returns
+        -------
+        list of list of int
+            A shape each column.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, or, with `estimate`, rows differ in number of axes.
+        """
         shapes = [list[int | None](array.shape) for array in self._first()]
         if not estimate:
             return shapes
@@ -112,10 +128,23 @@ class Rows:
         output_numpy: bool = False,
         do_copy: bool = False,
     ) -> RowIterator:
-        """Iterate over rows as lists of Tensors, or of arrays if `output_numpy`.
+        """Iterate over rows as lists; each ``for`` loop over the iterator is one pass.
 
-        Each ``for`` loop over the iterator is one pass; after `num_epochs` passes it is empty. What
-        it gives is the caller's own memory, so `do_copy` changes nothing. Text comes as arrays.
+        Parameters
+        ----------
+        columns : list of str, optional
+            Which columns, in this order; by default all.
+        num_epochs : int
+            After so many passes the iterator is empty; -1 for never.
+        output_numpy : bool
+            Whether values are NumPy arrays instead of Tensors; text always comes as arrays.
+        do_copy : bool
+            Changes nothing: values are the caller's own memory either way.
+
+        Returns
+        -------
+        RowIterator
+            The iterator.
         """
         return RowIterator(
             self, listed(columns) or None, num_epochs, named=False, output_numpy=output_numpy
@@ -124,7 +153,22 @@ class Rows:
     def create_dict_iterator(
         self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
     ) -> RowIterator:
-        """Iterate over rows as dictionaries by column, as `create_tuple_iterator` otherwise."""
+        """Iterate over rows as dictionaries by column.
+
+        Parameters
+        ----------
+        num_epochs : int
+            After so many passes the iterator is empty; -1 for never.
+        output_numpy : bool
+            Whether values are NumPy arrays instead of Tensors; text always comes as arrays.
+        do_copy : bool
+            Changes nothing: values are the caller's own memory either way.
+
+        Returns
+        -------
+        RowIterator
+            The iterator.
+        """
         return RowIterator(self, None, num_epochs, named=True, output_numpy=output_numpy)
 
     def reset(self) -> None:
