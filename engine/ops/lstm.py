@@ -106,17 +106,19 @@ def _layer_rule(
     return Aval((*gates.shape[:2], weight.shape[1]), gates.dtype), state, cell
 
 
-def _activate(gates: np.ndarray) -> None:
+def _scales(size: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return factors and summands by which tanh becomes sigmoid, but for the candidate's gate."""
+    scale, shift = np.full(4 * size, 0.5, dtype), np.full(4 * size, 0.5, dtype)
+    scale[2 * size : 3 * size], shift[2 * size : 3 * size] = 1.0, 0.0
+    return scale, shift
+
+
+def _activate(gates: np.ndarray, scales: tuple[np.ndarray, np.ndarray]) -> None:
     """Activate the four gates in place: three sigmoids, as tanh of the half, and one tanh."""
-    size = gates.shape[-1] // 4
-    scale = np.full(4 * size, 0.5, gates.dtype)
-    scale[2 * size : 3 * size] = 1.0
-    shift = np.full(4 * size, 0.5, gates.dtype)
-    shift[2 * size : 3 * size] = 0.0
-    gates *= scale
+    gates *= scales[0]
     np.tanh(gates, out=gates)
-    gates *= scale
-    gates += shift
+    gates *= scales[0]
+    gates += scales[1]
 
 
 def _layer_kernel(
@@ -132,10 +134,11 @@ def _layer_kernel(
     output = np.empty((*gates.shape[:2], weight.shape[1]), gates.dtype)
     valid = valid_steps(steps, lengths)
     across = np.ascontiguousarray(weight.T)
+    scales = _scales(weight.shape[1], gates.dtype)
     for at in time_order(steps, reverse):
         now = multiply(state, across)
         now += gates[at]
-        _activate(now)
+        _activate(now, scales)
         i, f, g, o = blocks_of(now, 4)
         g *= i
         after = f * cell
@@ -184,7 +187,7 @@ def _grad_kernel(
     before = states_before(output, state, valid, reverse)
     active = projected(before, weight)
     active += gates
-    _activate(active)
+    _activate(active, _scales(size, gates.dtype))
     cells, slope = _cells_before(active, cell, valid, reverse)
     i, f, g, o = blocks_of(active, 4)
     # What each gate's gradient is multiplied by: the first three by dcell, the last by dstate.
