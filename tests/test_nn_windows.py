@@ -134,6 +134,24 @@ def test_a_convolutions_second_derivative_in_a_static_graph_is_eagers() -> None:
         np.testing.assert_allclose(mine.data, other.data, rtol=0, atol=close)
 
 
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: ops.max_pool2d(x=x, kernel_size=2, return_indices=True)[1], (2, 4, 6)),
+        (nn.MaxPool3d(2, 2), (2, 4, 4, 2)),
+        (nn.AvgPool1d(3, 2), (2, 7)),
+        (nn.AdaptiveAvgPool2d((1, 3)), (2, 4, 5)),
+        (nn.AdaptiveMaxPool1d(2), (3, 5)),
+        (nn.LPPool2d(2.0, 2), (2, 4, 4)),
+        (lambda x: ops.max_unpool1d(*ops.max_pool1d(x, 2, return_indices=True), 2), (2, 6)),
+    ],
+)
+def test_pools_take_one_example_too(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    x = tensor(*shape)
+    whole = function(ops.expand_dims(x, 0))
+    np.testing.assert_array_equal(function(x).data, whole.data[0])
+
+
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_batch_of_examples_has_a_weight_gradient_each(groups: int) -> None:
     x, w = tensor(3, 2, 2, 5, 4), tensor(4, 2 // groups, 2, 2)

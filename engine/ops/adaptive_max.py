@@ -16,7 +16,7 @@ from .adaptive_pool import OutputSize, areas, output_sizes
 from .cast import TensorLike, as_tensor
 from .expansion import expanded
 from .planes import plane_add
-from .pool import REASON
+from .pool import REASON, unbatched
 from .registry import Call, Composite, GradContext, Grads, Host, checked, op
 from .sliding import Sizes
 
@@ -115,6 +115,7 @@ def _prepare(
     category="nn",
     inputs=("input",),
     primitive="AdaptiveMaxPool1D",
+    fast=unbatched(1),
 )
 def adaptive_max_pool1d(
     input: TensorLike, output_size: OutputSize, return_indices: bool = False
@@ -124,7 +125,7 @@ def adaptive_max_pool1d(
     Parameters
     ----------
     input : Tensor
-        ``[n, c, length]``.
+        ``[n, c, length]`` or ``[c, length]``.
     output_size : int
         The output's length.
     return_indices : bool
@@ -150,6 +151,7 @@ def adaptive_max_pool1d(
     category="nn",
     inputs=("input",),
     primitive="AdaptiveMaxPool2D",
+    fast=unbatched(2),
 )
 def adaptive_max_pool2d(
     input: TensorLike, output_size: OutputSize, return_indices: bool = False
@@ -159,7 +161,7 @@ def adaptive_max_pool2d(
     Parameters
     ----------
     input : Tensor
-        ``[n, c, h, w]``.
+        ``[n, c, h, w]`` or ``[c, h, w]``.
     output_size : int or tuple of int
         The output's rows and columns; None keeps the input's.
     return_indices : bool
@@ -185,6 +187,7 @@ def adaptive_max_pool2d(
     category="nn",
     inputs=("input",),
     primitive="AdaptiveMaxPool3D",
+    fast=unbatched(3),
 )
 def adaptive_max_pool3d(
     input: TensorLike, output_size: OutputSize, return_indices: bool = False
@@ -194,7 +197,7 @@ def adaptive_max_pool3d(
     Parameters
     ----------
     input : Tensor
-        ``[n, c, d, h, w]``.
+        ``[n, c, d, h, w]`` or ``[c, d, h, w]``.
     output_size : int or tuple of int
         The output's depth, rows and columns; None keeps the input's.
     return_indices : bool

@@ -16,7 +16,7 @@ from ..tensor import Tensor
 from . import array, reduce
 from .cast import TensorLike, as_float
 from .expansion import expanded
-from .pool import REASON
+from .pool import REASON, unbatched
 from .registry import Call, Composite, GradContext, Grads, Host, checked, op
 from .rules import require_float, require_ndim
 from .sliding import Sizes
@@ -183,6 +183,7 @@ def _prepare_mean(op_name: str, axes: int, input: TensorLike, output_size: Any) 
     category="nn",
     inputs=("input",),
     primitive="AdaptiveAvgPool1D",
+    fast=unbatched(1),
 )
 def adaptive_avg_pool1d(input: TensorLike, output_size: OutputSize) -> Call:
     """Return means of areas of sequences, so many as asked for.
@@ -190,7 +191,7 @@ def adaptive_avg_pool1d(input: TensorLike, output_size: OutputSize) -> Call:
     Parameters
     ----------
     input : Tensor
-        ``[n, c, length]``; integers are cast to float32.
+        ``[n, c, length]`` or ``[c, length]``; integers are cast to float32.
     output_size : int
         The output's length.
 
@@ -214,6 +215,7 @@ def adaptive_avg_pool1d(input: TensorLike, output_size: OutputSize) -> Call:
     category="nn",
     inputs=("input",),
     primitive="AdaptiveAvgPool2D",
+    fast=unbatched(2),
 )
 def adaptive_avg_pool2d(input: TensorLike, output_size: OutputSize) -> Call:
     """Return means of areas of images, so many as asked for.
@@ -221,7 +223,7 @@ def adaptive_avg_pool2d(input: TensorLike, output_size: OutputSize) -> Call:
     Parameters
     ----------
     input : Tensor
-        ``[n, c, h, w]``; integers are cast to float32.
+        ``[n, c, h, w]`` or ``[c, h, w]``; integers are cast to float32.
     output_size : int or tuple of int
         The output's rows and columns; None keeps the input's.
 
@@ -245,6 +247,7 @@ def adaptive_avg_pool2d(input: TensorLike, output_size: OutputSize) -> Call:
     category="nn",
     inputs=("input",),
     primitive="AdaptiveAvgPool3D",
+    fast=unbatched(3),
 )
 def adaptive_avg_pool3d(input: TensorLike, output_size: OutputSize) -> Call:
     """Return means of areas of volumes, so many as asked for.
@@ -252,7 +255,7 @@ def adaptive_avg_pool3d(input: TensorLike, output_size: OutputSize) -> Call:
     Parameters
     ----------
     input : Tensor
-        ``[n, c, d, h, w]``; integers are cast to float32.
+        ``[n, c, d, h, w]`` or ``[c, d, h, w]``; integers are cast to float32.
     output_size : int or tuple of int
         The output's depth, rows and columns; None keeps the input's.
 

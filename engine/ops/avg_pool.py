@@ -10,7 +10,15 @@ from ..tensor import Tensor
 from . import arithmetic, array
 from .cast import TensorLike, as_float
 from .expansion import expanded
-from .pool import REASON, Window, flat_window, pool_rule, split_window, window_of
+from .pool import (
+    REASON,
+    Window,
+    flat_window,
+    pool_rule,
+    split_window,
+    unbatched,
+    window_of,
+)
 from .registry import OPS, Attrs, Call, Composite, GradContext, Grads, Host, apply, checked, op
 from .rules import require_float, require_ndim
 from .sliding import Padding, Pair, Sizes
@@ -66,6 +74,7 @@ def _avg_grad(ctx: GradContext) -> Grads:
     category="nn",
     inputs=("input_x",),
     primitive="AvgPool2D",
+    fast=unbatched(2),
 )
 def avg_pool2d(
     input_x: TensorLike,
@@ -82,7 +91,7 @@ def avg_pool2d(
     Parameters
     ----------
     input_x : Tensor
-        ``[n, c, h, w]``; integers are cast to float32.
+        ``[n, c, h, w]`` or ``[c, h, w]``; integers are cast to float32.
     kernel_size, stride : int or tuple of int
         Size and step of the window; a step of None is the size.
     padding : int or tuple of int
@@ -182,6 +191,7 @@ def _expand_avg_pool1d(
     category="nn",
     inputs=("input_x",),
     primitive="AvgPool1D",
+    fast=unbatched(1),
 )
 def avg_pool1d(
     input_x: TensorLike,
@@ -197,7 +207,7 @@ def avg_pool1d(
     Parameters
     ----------
     input_x : Tensor
-        ``[n, c, length]``; integers are cast to float32.
+        ``[n, c, length]`` or ``[c, length]``; integers are cast to float32.
     kernel_size, stride : int or tuple of int
         Size and step of the window; a step of None is the size.
     padding : int or tuple of int
@@ -247,6 +257,7 @@ def _expand_avg_pool3d(
     category="nn",
     inputs=("input_x",),
     primitive="AvgPool3D",
+    fast=unbatched(3),
 )
 def avg_pool3d(
     input_x: TensorLike,
@@ -263,7 +274,7 @@ def avg_pool3d(
     Parameters
     ----------
     input_x : Tensor
-        ``[n, c, d, h, w]``; integers are cast to float32.
+        ``[n, c, d, h, w]`` or ``[c, d, h, w]``; integers are cast to float32.
     kernel_size, stride : int or tuple of int
         Size and step of the window; a step of None is the size.
     padding : int or tuple of int

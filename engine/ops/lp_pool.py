@@ -11,7 +11,7 @@ from . import arithmetic
 from .avg_pool import avg_pool1d, avg_pool2d
 from .cast import TensorLike, as_float
 from .expansion import expanded
-from .pool import pool_rule, window_of
+from .pool import pool_rule, unbatched, window_of
 from .registry import Call, Composite, checked, op
 from .rules import require_float, require_ndim
 from .sliding import Sizes
@@ -67,6 +67,7 @@ def _prepare(
     category="nn",
     inputs=("x",),
     primitive="LpPool1D",
+    fast=unbatched(1),
 )
 def lp_pool1d(
     x: TensorLike,
@@ -80,7 +81,7 @@ def lp_pool1d(
     Parameters
     ----------
     x : Tensor
-        ``[n, c, length]``; integers are cast to float32.
+        ``[n, c, length]`` or ``[c, length]``; integers are cast to float32.
     norm_type : float
         The power, and which root; 1 is the sum, infinity would be the maximum.
     kernel_size, stride : int or tuple of int
@@ -108,6 +109,7 @@ def lp_pool1d(
     category="nn",
     inputs=("x",),
     primitive="LpPool2D",
+    fast=unbatched(2),
 )
 def lp_pool2d(
     x: TensorLike,
@@ -121,7 +123,7 @@ def lp_pool2d(
     Parameters
     ----------
     x : Tensor
-        ``[n, c, h, w]``; integers are cast to float32.
+        ``[n, c, h, w]`` or ``[c, h, w]``; integers are cast to float32.
     norm_type : float
         The power, and which root; 1 is the sum, infinity would be the maximum.
     kernel_size, stride : int or tuple of int

@@ -19,6 +19,7 @@ from .pool import (
     pool_pick,
     pool_rule,
     split_window,
+    unbatched,
     window_of,
 )
 from .registry import Call, Composite, checked, op
@@ -67,6 +68,7 @@ def _expand_max_pool1d(x: Tensor, return_indices: bool, **window: Any) -> Any:
     category="nn",
     inputs=("x",),
     primitive="MaxPool1D",
+    fast=unbatched(1),
 )
 def max_pool1d(
     x: TensorLike,
@@ -83,7 +85,7 @@ def max_pool1d(
     Parameters
     ----------
     x : Tensor
-        ``[n, c, length]``.
+        ``[n, c, length]`` or ``[c, length]``.
     kernel_size, stride : int or tuple of int
         Size and step of the window; the step is by default the size.
     padding : int or tuple of int
@@ -143,6 +145,7 @@ def _depths(frames: Tensor, window: Window) -> Tensor:
     category="nn",
     inputs=("x",),
     primitive="MaxPool3DWithArgmax",
+    fast=unbatched(3),
 )
 def max_pool3d(
     x: TensorLike,
@@ -159,7 +162,7 @@ def max_pool3d(
     Parameters
     ----------
     x : Tensor
-        ``[n, c, d, h, w]``.
+        ``[n, c, d, h, w]`` or ``[c, d, h, w]``.
     kernel_size, stride : int or tuple of int
         Size and step of the window; the step is by default the size.
     padding : int or tuple of int

@@ -11,6 +11,7 @@ from ...kernels import pool as pool_kernels
 from ..dtype import int32, int64
 from ..shape import Aval, Dim, ShapeError
 from ..tensor import Tensor
+from . import array
 from .cast import TensorLike, as_tensor
 from .registry import OPS, Call, GradContext, Grads, Host, Op, apply, checked, op
 from .rules import require_ndim
@@ -121,10 +122,42 @@ def _max_grad(ctx: GradContext) -> Grads:
     return (max_pool2d_grad(ctx.dout, ctx.outputs[1], size, **ctx.attrs),)
 
 
+def unbatched(axes: int) -> Callable[[Op, Callable[..., Call]], Callable[..., Any]]:
+    """Return the maker of a function that takes planes of one example too, without a batch axis."""
+
+    def make(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            inputs, attrs = prepare(*args, **kwargs)
+            return apply(entry, inputs, attrs)
+
+        return _with_batch(run, entry.inputs, axes)
+
+    return make
+
+
+def _with_batch(run: Callable[..., Any], names: tuple[str, ...], axes: int) -> Callable[..., Any]:
+    """Give tensors without a batch axis one, and take it off the results."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [*args[: len(names)], *(kwargs[name] for name in names if name in kwargs)]
+        tensors = [as_tensor(item) for item in given]
+        if not tensors or any(len(tensor.shape) != axes + 1 for tensor in tensors):
+            return run(*args, **kwargs)
+        count = min(len(args), len(names))
+        batches = [array.expand_dims(tensor, 0) for tensor in tensors]
+        named = dict(zip((n for n in names if n in kwargs), batches[count:], strict=True))
+        out = run(*batches[:count], *args[count:], **{**kwargs, **named})
+        if isinstance(out, tuple):
+            return tuple(array.squeeze(part, 0) for part in out)
+        return array.squeeze(out, 0)
+
+    return call
+
+
 def _public_max_pool2d(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
     """Return the function that keeps the op's second output, the taps, to itself."""
 
-    def call(
+    def run(
         x: Any,
         kernel_size: Any,
         stride: Any = None,
@@ -142,7 +175,7 @@ def _public_max_pool2d(entry: Op, prepare: Callable[..., Call]) -> Callable[...,
             return out
         return out, pool_indices(taps, tuple(inputs[0].shape[2:]), **attrs)
 
-    return call
+    return _with_batch(run, ("x",), 2)
 
 
 @op(
@@ -170,7 +203,7 @@ def max_pool2d(
     Parameters
     ----------
     x : Tensor
-        ``[n, c, h, w]``.
+        ``[n, c, h, w]`` or ``[c, h, w]``.
     kernel_size, stride : int or tuple of int
         Size and step of the window; the step is by default the size.
     padding : int or tuple of int
@@ -187,7 +220,7 @@ def max_pool2d(
     Returns
     -------
     Tensor or tuple of Tensor
-        ``[n, c, h', w']``.
+        ``[n, c, h', w']``, without ``n`` where the input has none.
 
     Raises
     ------

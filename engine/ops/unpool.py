@@ -10,6 +10,7 @@ from ..tensor import Tensor
 from .cast import TensorLike, as_tensor
 from .expansion import expanded
 from .planes import plane_put
+from .pool import unbatched
 from .registry import Call, Composite, checked, op
 from .rules import require_int, require_ndim
 from .sliding import as_sizes
@@ -87,6 +88,7 @@ def _prepare(
     category="nn",
     inputs=("x", "indices"),
     primitive="MaxUnpool1D",
+    fast=unbatched(1),
 )
 def max_unpool1d(
     x: TensorLike,
@@ -101,7 +103,7 @@ def max_unpool1d(
     Parameters
     ----------
     x : Tensor
-        ``[n, c, length]``.
+        ``[n, c, length]`` or ``[c, length]``.
     indices : Tensor
         Where each element stands in the output, as ``max_pool1d`` returns it.
     kernel_size, stride, padding : int or tuple of int
@@ -129,6 +131,7 @@ def max_unpool1d(
     category="nn",
     inputs=("x", "indices"),
     primitive="MaxUnpool2D",
+    fast=unbatched(2),
 )
 def max_unpool2d(
     x: TensorLike,
@@ -143,7 +146,7 @@ def max_unpool2d(
     Parameters
     ----------
     x : Tensor
-        ``[n, c, h, w]``.
+        ``[n, c, h, w]`` or ``[c, h, w]``.
     indices : Tensor
         Where each element stands in its plane of the output, as ``max_pool2d`` returns it.
     kernel_size, stride, padding : int or tuple of int
@@ -171,6 +174,7 @@ def max_unpool2d(
     category="nn",
     inputs=("x", "indices"),
     primitive="MaxUnpool3D",
+    fast=unbatched(3),
 )
 def max_unpool3d(
     x: TensorLike,
@@ -185,7 +189,7 @@ def max_unpool3d(
     Parameters
     ----------
     x : Tensor
-        ``[n, c, d, h, w]``.
+        ``[n, c, d, h, w]`` or ``[c, d, h, w]``.
     indices : Tensor
         Where each element stands in its volume of the output, as ``max_pool3d`` returns it.
     kernel_size, stride, padding : int or tuple of int
