@@ -17,7 +17,7 @@ def default(cell: type, name: str) -> object:
     return inspect.signature(cell).parameters[name].default
 
 
-def test_defaults_are_mindspores_not_torchs() -> None:
+def test_row_22_defaults_are_not_torchs() -> None:
     assert default(nn.Conv2d, "pad_mode") == "same"
     assert default(nn.Conv2d, "has_bias") is False
     assert default(nn.BatchNorm2d, "momentum") == 0.9
