@@ -11,6 +11,7 @@ import numpy as np
 from ..dtype import dtype_of
 from ..ops.cast import cast_to
 from ..ops.registry import OPS, Entry, active_records, traces
+from ..recent import Recent
 from ..shape import Aval, shape_text
 from ..tensor import Tensor, wrap
 from .backward import needed_entries, ones_for, run_backward, zeros_for
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from ..compiler.graph import Graph
 
 MAX_GRAPHS = 256
-"""Gradient graphs remembered; all are forgotten when there are more."""
+"""Gradient graphs remembered; those not used lately are forgotten."""
 
-_graphs: dict[Any, GradGraph] = {}
+_graphs: Recent[GradGraph] = Recent(MAX_GRAPHS)
 _compile_at_once: list[bool] = []
 
 
@@ -180,8 +181,6 @@ def _graph_for(
     key = structure.key(outputs, wrt)
     found = _graphs.get(key)
     if found is None:
-        if len(_graphs) >= MAX_GRAPHS:
-            _graphs.clear()
         found = _graphs[key] = _build(structure, outputs, wrt)
     return found, structure
 

@@ -42,9 +42,12 @@ class Record:
     def __exit__(self, *exception: object) -> None:
         end_record(self)
 
-    def note_write(self, tensor: Tensor, before: np.ndarray | None = None) -> None:
+    def note_write(
+        self, tensor: Tensor, before: np.ndarray | None = None, part: np.ndarray | None = None
+    ) -> None:
         """Remember that the tensor's memory changes after the entries logged so far."""
-        self.writes.append(Write(len(self.entries), tensor, tensor.data, before))
+        memory = tensor.data if part is None else part
+        self.writes.append(Write(len(self.entries), tensor, memory, before))
 
     def clear(self) -> None:
         """Free all entries."""

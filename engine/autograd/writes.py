@@ -32,7 +32,7 @@ def settle_writes(
         return record.entries, list
     entries = list(record.entries)
     first: dict[int, Tensor] = {}
-    for write in reversed(record.writes):
+    for write in record.writes:
         if write.before is not None:
             _part(entries, write, first)
     _check(record, entries, outputs, wrt, first)
@@ -48,7 +48,7 @@ def _part(entries: list[Entry], write: Write, first: dict[int, Tensor]) -> None:
     """Give the tensor's state before a write a handle of its own in all earlier entries."""
     assert write.before is not None
     old = wrap(write.before)
-    first[id(write.tensor)] = old
+    first.setdefault(id(write.tensor), old)
 
     def renamed(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple([old if tensor is write.tensor else tensor for tensor in tensors])
@@ -91,7 +91,10 @@ def _check(
 
 def _overlaps(tensor: Tensor, memory: np.ndarray) -> bool:
     data: Any = tensor.data
-    return data is memory or np.may_share_memory(data, memory)
+    try:
+        return data is memory or np.shares_memory(data, memory, max_work=1000)
+    except np.exceptions.TooHardError:
+        return True
 
 
 def _refuse(op_name: str) -> None:

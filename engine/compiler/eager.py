@@ -11,6 +11,7 @@ from ..autograd.gradgraph import compiles_at_once
 from ..dtype import dtype_of
 from ..ops import registry
 from ..ops.registry import Gemm, Op
+from ..recent import Recent
 from ..shape import Aval
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs
 from .plan import NativeRun, Plan, compile_graph, whole
@@ -18,9 +19,9 @@ from .plan import NativeRun, Plan, compile_graph, whole
 Run = Callable[[Sequence[np.ndarray]], Any]
 
 MAX_KERNELS = 512
-"""Different calls remembered; all are forgotten when there are more."""
+"""Different calls remembered; those not made lately are forgotten."""
 
-_runs: dict[object, Run | None] = {}
+_runs: Recent[Run | None] = Recent(MAX_KERNELS)
 
 
 def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Any:
@@ -32,20 +33,30 @@ def compiled_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any
     """
     if op.lowering.__class__ is Gemm and not compiles_at_once():
         return None
-    run = find_kernel(op, arrays, attrs)
+    run = _counted(op, arrays, attrs)
     return None if run is None else run(arrays)
 
 
 def find_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Run | None:
-    """Return what runs the op on arrays like these.
+    """Return what runs the op on arrays like these, after such a call.
 
-    None at the first sight of such a call, and where it does not become machine code as a whole.
+    None if there was no such call before, or if it does not become machine code as a whole.
     """
-    key = (op, tuple([(a.shape, a.dtype) for a in arrays]), tuple(attrs.items()))
+    if op.lowering.__class__ is Gemm:
+        return _counted(op, arrays, attrs)
+    run = _runs.get(_key(op, arrays, attrs))  # the call itself came here and was counted
+    return None if run is None or run is refuse else run
+
+
+def _key(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> object:
+    return (op, tuple([(a.shape, a.dtype) for a in arrays]), tuple(attrs.items()))
+
+
+def _counted(op: Op, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Run | None:
+    """Return what runs the op on arrays like these, made at the second sight of such a call."""
+    key = _key(op, arrays, attrs)
     run = _runs.get(key, decline)
     if run is decline:
-        if len(_runs) >= MAX_KERNELS:
-            _runs.clear()
         run = _runs[key] = None
         if not compiles_at_once():
             return None
