@@ -227,7 +227,7 @@ def test_backward_hooks_see_and_replace(compiled: bool) -> None:
     assert shapes == [((5, 4), (5, 1))] * 2
 
 
-def test_hooks_registered_late_reach_compiled_code() -> None:
+def test_complaint_08_hooks_registered_late_reach_compiled_code() -> None:
     cell = nn.ReLU()
     call = cw.jit(cell)
     before = call(X)

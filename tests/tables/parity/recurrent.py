@@ -53,13 +53,14 @@ class _OurFlat(nn.Cell):
         return _flat(lambda x, hx: self.layer(x, hx, lengths), self.states)(x, *hx)
 
 
-def _layer(ours: Any, theirs: Any, states: int, ragged: bool, relu: bool = False) -> Any:
+def _layer(ours: Any, theirs: Any, states: int, relu: bool = False) -> Any:
     def build(draw: Draw) -> Case:
+        ragged = draw.choice((True, False))
         # Few sizes of features, since each is machine code of its own; steps and batch are not.
         width, size, layers = draw.choice((1, 3)), 2, draw.size(1, 2)
         both, first, bias = draw.choice((False, True)), draw.choice((False, True)), draw.size(0, 1)
         names = {"bidirectional": both, "batch_first": first, "num_layers": layers}
-        more = {"nonlinearity": "relu"} if relu else {}
+        more = {"nonlinearity": draw.choice(("tanh", "relu"))} if relu else {}
         cell = ours(width, size, has_bias=bool(bias), **names, **more)
         peer = theirs(width, size, bias=bool(bias), **names, **more)
         batch, steps = draw.size(1, 3), draw.size(1, 4)
@@ -77,7 +78,7 @@ def _layer(ours: Any, theirs: Any, states: int, ragged: bool, relu: bool = False
 def _step(ours: Any, theirs: Any, states: int, relu: bool = False) -> Any:
     def build(draw: Draw) -> Case:
         width, size, batch, bias = draw.choice((1, 3)), 2, draw.size(), draw.size(0, 1)
-        more = {"nonlinearity": "relu"} if relu else {}
+        more = {"nonlinearity": draw.choice(("tanh", "relu"))} if relu else {}
         cell = ours(width, size, has_bias=bool(bias), **more)
         peer = theirs(width, size, bias=bool(bias), **more)
         names = {f"cell.{name}": f"cell.{name}" for name in _weights(peer)}
@@ -106,12 +107,9 @@ def _step(ours: Any, theirs: Any, states: int, relu: bool = False) -> Any:
 
 
 PAIRS: list[Pair] = [
-    Pair("nn.RNN", _layer(nn.RNN, torch.nn.RNN, 1, False)),
-    Pair("nn.RNN relu ragged", _layer(nn.RNN, torch.nn.RNN, 1, True, relu=True)),
-    Pair("nn.LSTM", _layer(nn.LSTM, torch.nn.LSTM, 2, False)),
-    Pair("nn.LSTM ragged", _layer(nn.LSTM, torch.nn.LSTM, 2, True)),
-    Pair("nn.GRU", _layer(nn.GRU, torch.nn.GRU, 1, False)),
-    Pair("nn.GRU ragged", _layer(nn.GRU, torch.nn.GRU, 1, True)),
+    Pair("nn.RNN", _layer(nn.RNN, torch.nn.RNN, 1, relu=True)),
+    Pair("nn.LSTM", _layer(nn.LSTM, torch.nn.LSTM, 2)),
+    Pair("nn.GRU", _layer(nn.GRU, torch.nn.GRU, 1)),
     Pair("nn.RNNCell", _step(nn.RNNCell, torch.nn.RNNCell, 1, relu=True)),
     Pair("nn.LSTMCell", _step(nn.LSTMCell, torch.nn.LSTMCell, 2)),
     Pair("nn.GRUCell", _step(nn.GRUCell, torch.nn.GRUCell, 1)),
