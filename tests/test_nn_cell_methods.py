@@ -164,6 +164,7 @@ def test_set_inputs_are_checked_and_compiled() -> None:
             net(cw.Tensor(np.ones((5, 4), np.float32)))
     finally:
         cw.set_context(mode=cw.PYNATIVE_MODE)
+    Deep(2).compile(cw.Tensor(shape=[None, 3], dtype=cw.float32), 2)
     with pytest.raises(ValueError, match="not both"):
         net.set_inputs(X, x=X)
 

@@ -10,6 +10,7 @@ import cellwire as cw
 import numpy as np
 import pytest
 from cellwire import nn, ops
+from cellwire.engine.compiler.jit import JitWarning
 
 X = cw.Tensor(np.linspace(-1, 1, 15, dtype=np.float32).reshape(5, 3))
 OTHER = cw.Tensor(np.ones((5, 3), np.float32))
@@ -285,6 +286,10 @@ def test_row_54_cells_made_inside_warn_once() -> None:
         grad = cw.grad(lambda x: net(x).sum())(X)
     np.testing.assert_array_equal(grad.data, np.full((5, 3), 2.0))
     cw.grad(lambda x: net(x).sum())(X)
+    compiled = cw.jit(net)
+    with pytest.warns(JitWarning, match="make it once, outside"):
+        np.testing.assert_array_equal(compiled(X).data, X.data * 2)
+    np.testing.assert_array_equal(compiled(X).data, X.data * 2)
 
 
 class Deep(nn.Cell):

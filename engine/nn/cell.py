@@ -273,13 +273,21 @@ class Cell(Registered):
             If it cannot be compiled.
         """
         from ..compiler.jit import JitError, Jitted, kept_for
+        from ..compiler.structure import flatten, unflatten
         from ..compiler.trace import abstract_eval
         from ..compiler.traced import TraceBreak
 
         given = args or self.get_inputs() or ()
         if any(isinstance(item, TensorSpec) for item in given):
+            leaves, structure = flatten(given, lambda item: isinstance(item, Tensor | TensorSpec))
+
+            def call(*tensors: Tensor) -> Any:
+                filled: Any = unflatten(structure, tensors)
+                return self.eager_call(*filled, **kwargs)
+
+            avals: Any = [getattr(leaf, "aval", None) for leaf in leaves]
             try:
-                abstract_eval(self.eager_call, *[item.aval for item in given])
+                abstract_eval(call, *avals)
             except TraceBreak as reason:
                 raise JitError(str(reason)) from reason
             return
