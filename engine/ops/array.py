@@ -190,10 +190,14 @@ def _swapped(axis0: int, axis1: int, ndim: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
+def _swap_grad(ctx: GradContext) -> Grads:
+    return (swapaxes(ctx.dout, **ctx.attrs),)
+
+
 @op(
     infer=lambda input, axis0, axis1: _transpose_rule(input, _swapped(axis0, axis1, input.ndim)),
     kernel=lambda input, axis0, axis1: input.swapaxes(axis0, axis1),
-    grad=lambda ctx: (swapaxes(ctx.dout, **ctx.attrs),),
+    grad=_swap_grad,
     lowering=View(),
     category="array",
     inputs=("input",),

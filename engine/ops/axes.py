@@ -84,10 +84,14 @@ def movedim(x: TensorLike, source: Ints, destination: Ints) -> Call:
 moveaxis = movedim
 
 
+def _flip_grad(ctx: GradContext) -> Grads:
+    return (flip(ctx.dout, ctx.attrs["axis"]),)
+
+
 @op(
     infer=same,
     kernel=np.flip,
-    grad=lambda ctx: (flip(ctx.dout, ctx.attrs["axis"]),),
+    grad=_flip_grad,
     lowering=View(),
     category="array",
     inputs=("input",),
@@ -188,10 +192,14 @@ def _rot90_rule(input: Aval, k: int, axes: tuple[int, int]) -> Aval:
     return Aval(tuple(shape), input.dtype)
 
 
+def _rot90_grad(ctx: GradContext) -> Grads:
+    return (rot90(ctx.dout, -ctx.attrs["k"], ctx.attrs["axes"]),)
+
+
 @op(
     infer=_rot90_rule,
     kernel=np.rot90,
-    grad=lambda ctx: (rot90(ctx.dout, -ctx.attrs["k"], ctx.attrs["axes"]),),
+    grad=_rot90_grad,
     lowering=View(),
     category="array",
     inputs=("input",),

@@ -247,9 +247,10 @@ def unique(input: TensorLike) -> Call:
 def _runs(
     input: Tensor, first: Tensor, inverse: Tensor, counts: Tensor, axis: int, told: Any
 ) -> Any:
-    parts = (gather(input, first, axis), identity(inverse), identity(counts))
-    kept = tuple(part for part, wanted in zip(parts, (True, *told), strict=True) if wanted)
-    return kept if len(kept) > 1 else kept[0]
+    values = gather(input, first, axis)
+    more = (identity(inverse), identity(counts))
+    asked = tuple(part for part, wanted in zip(more, told, strict=True) if wanted)
+    return (values, *asked) if asked else values
 
 
 @composite(_runs, category="array", inputs=("input", "first", "inverse", "counts"), method=True)
@@ -288,7 +289,7 @@ def unique_consecutive(
     starts[1:] = (rows[1:] != rows[:-1]).any(1)
     first = np.flatnonzero(starts)
     inverse = (np.cumsum(starts) - 1).astype(np.int64)
-    counts = np.diff([*first, len(rows)]).astype(np.int64)
+    counts = np.diff(np.append(first, len(rows))).astype(np.int64)
     if axis is None:
         inverse = inverse.reshape(shape)  # pyright: ignore[reportArgumentType, reportCallIssue]
     attrs = {"axis": at, "told": (bool(return_inverse), bool(return_counts))}

@@ -236,7 +236,7 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -
 # ---- segments --------------------------------------------------------------------------------
 
 
-def _segments(x: Tensor, segment_ids: Tensor, num_segments: Dim, reduction: str) -> Tensor:
+def _segments(x: Tensor, segment_ids: Tensor, num_segments: int, reduction: str) -> Tensor:
     rest = tuple(x.shape[len(segment_ids.shape) :])
     # Rows that are left out meet in one segment more, which is cut off.
     last = creation.full((), num_segments, segment_ids.dtype)
@@ -246,7 +246,7 @@ def _segments(x: Tensor, segment_ids: Tensor, num_segments: Dim, reduction: str)
     return axes.narrow(found, 0, 0, num_segments)
 
 
-def _segment_mean(x: Tensor, segment_ids: Tensor, num_segments: Dim, reduction: str) -> Tensor:
+def _segment_mean(x: Tensor, segment_ids: Tensor, num_segments: int, reduction: str) -> Tensor:
     total = _segments(x, segment_ids, num_segments, "add")
     ones = creation.full(tuple(segment_ids.shape), 1, x.dtype)
     count = _segments(ones, segment_ids, num_segments, "add")

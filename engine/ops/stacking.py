@@ -304,6 +304,16 @@ def _meshgrid(*inputs: Tensor, indexing: str) -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
+def _coordinates(name: str, inputs: tuple[TensorLike, ...]) -> tuple[Tensor, ...]:
+    items = as_list(name, _unpacked(inputs))
+    for number, item in enumerate(items):
+        if len(item.shape) != 1:
+            raise ShapeError(
+                f"{name}: inputs[{number}] {shape_text(item.shape)} must have one axis."
+            )
+    return items
+
+
 @composite(_meshgrid, category="array", inputs=("inputs",), variadic=True)
 def meshgrid(*inputs: TensorLike, indexing: str = "xy") -> Call:
     """Spread coordinates over a grid, one tensor an axis.
@@ -328,13 +338,7 @@ def meshgrid(*inputs: TensorLike, indexing: str = "xy") -> Call:
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', it is {indexing!r}.")
-    items = as_list("meshgrid", _unpacked(inputs))
-    for number, item in enumerate(items):
-        if len(item.shape) != 1:
-            raise ShapeError(
-                f"meshgrid: inputs[{number}] {shape_text(item.shape)} must have one axis."
-            )
-    return items, {"indexing": indexing}
+    return _coordinates("meshgrid", inputs), {"indexing": indexing}
 
 
 def _cartesian_prod(*inputs: Tensor) -> Tensor:
@@ -358,8 +362,7 @@ def cartesian_prod(*inputs: TensorLike) -> Call:
     Tensor
         ``[n_0 * n_1 * ..., count]``, the last input running fastest; of one input itself.
     """
-    (items, _) = meshgrid.__wrapped__(*inputs, indexing="ij")
-    return items, {}
+    return _coordinates("cartesian_prod", inputs), {}
 
 
 def _combinations(input: Tensor, r: int, with_replacement: bool) -> Tensor:

@@ -140,13 +140,18 @@ def _index_put(draw: Draw) -> Case:
                 lambda x, i, j, v: x.index_put((i, j), v, add), arrays)  # fmt: skip
 
 
+def _spread(rows: Any, values: Any) -> Any:
+    """Return the position of each element of rows."""
+    return rows.unsqueeze(-1).expand_as(values)
+
+
 _AT_ROWS = {
     "add": lambda x, i, u: x.index_put((i,), u, True),
     "sub": lambda x, i, u: x.index_put((i,), -u, True),
     "update": lambda x, i, u: x.index_put((i,), u),
-    "mul": lambda x, i, u: x.index_reduce(0, i, u, "prod"),
-    "max": lambda x, i, u: x.index_reduce(0, i, u, "amax"),
-    "min": lambda x, i, u: x.index_reduce(0, i, u, "amin"),
+    "mul": lambda x, i, u: x.scatter_reduce(0, _spread(i, u), u, "prod"),
+    "max": lambda x, i, u: x.scatter_reduce(0, _spread(i, u), u, "amax"),
+    "min": lambda x, i, u: x.scatter_reduce(0, _spread(i, u), u, "amin"),
 }
 """PyTorch's ways to write rows at positions."""
 
@@ -191,13 +196,10 @@ def _segments(word: str, reduce: str) -> Pair:
 
         def theirs(x: Any, i: Any) -> Any:
             start = torch.zeros(count, columns, dtype=x.dtype)
-            return start.index_reduce(0, i, x, reduce, include_self=False)
-
-        def summed(x: Any, i: Any) -> Any:
-            return torch.zeros(count, columns, dtype=x.dtype).index_add(0, i, x)
+            return start.scatter_reduce(0, _spread(i, x), x, reduce, include_self=False)
 
         ours = getattr(ops, f"unsorted_segment_{word}")
-        return Case(lambda x, i: ours(x, i, count), summed if word == "sum" else theirs,
+        return Case(lambda x, i: ours(x, i, count), theirs,
                     (draw.positive(count + rows, columns), ids))  # fmt: skip
 
     return Pair(f"ops.unsorted_segment_{word}", build)

@@ -90,7 +90,7 @@ def _grid_sample(mode: str, axes: int) -> Pair:
 
 def _affine_grid(draw: Draw) -> Case:
     axes, corners = draw.size(2, 3), draw.choice((True, False))
-    size = (2, 1, *(draw.size(1, 4) for _ in range(axes)))
+    size = [2, 1, *(draw.size(2, 4) for _ in range(axes))]
     return Case(lambda t: ops.affine_grid(t, size, corners),
                 lambda t: F.affine_grid(t, size, corners),
                 (draw.normal(2, axes, axes + 1),))  # fmt: skip

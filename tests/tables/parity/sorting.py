@@ -138,22 +138,31 @@ def _sizes(draw: Draw) -> tuple[Any, ...]:
 
 
 def _window(name: str) -> Pair:
-    peer = getattr(torch, name)
-    return _made(name, peer, lambda draw: (draw.size(1, 9), draw.choice((True, False))))
+    ours, theirs = getattr(ops, name), getattr(torch, name)
+
+    def build(draw: Draw) -> Case:
+        length, periodic = draw.size(1, 9), draw.choice((True, False))
+        return Case(
+            lambda _: ours(length, periodic, dtype="float64"),
+            lambda _: theirs(length, periodic, dtype=torch.float64),
+            (np.zeros(1),),
+        )
+
+    return Pair(f"ops.{name}", build, grad=False)
 
 
 def _linspace(draw: Draw) -> Case:
     steps = draw.size(1, 7)
-    return Case(lambda a, b: ops.linspace(a, b, steps),
+    return Case(lambda a, b: ops.linspace(a[0], b[0], steps),
                 lambda a, b: torch.linspace(0, 1, steps, dtype=a.dtype) * (b - a) + a,
-                (draw.normal(), draw.normal()))  # fmt: skip
+                (draw.normal(1), draw.normal(1)))  # fmt: skip
 
 
 def _logspace(draw: Draw) -> Case:
     steps, base = draw.size(1, 7), draw.choice((2.0, 10.0))
-    return Case(lambda a, b: ops.logspace(a, b, steps, base, dtype=a.dtype),
+    return Case(lambda a, b: ops.logspace(a[0], b[0], steps, base, dtype=a.dtype),
                 lambda a, b: base ** (torch.linspace(0, 1, steps, dtype=a.dtype) * (b - a) + a),
-                (draw.uniform(-1, 1, ()), draw.uniform(-1, 1, ())))  # fmt: skip
+                (draw.uniform(-1, 1, (1,)), draw.uniform(-1, 1, (1,))))  # fmt: skip
 
 
 def _triangle(draw: Draw) -> tuple[Any, ...]:
