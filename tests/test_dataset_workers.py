@@ -78,6 +78,14 @@ def test_any_number_of_workers_gives_the_same_rows() -> None:
     assert alive() == 0
 
 
+def test_each_row_and_each_pass_draws_anew() -> None:
+    images = np.tile(np.arange(36, dtype=np.uint8).reshape(6, 6), (40, 1, 1))
+    data = ds.NumpySlicesDataset(images, "x", shuffle=False).map(vision.RandomCrop(2), "x")
+    first, second = rows(data), rows(data)
+    assert len({str(row) for row in first}) > 10  # of 25 places
+    assert sum(a == b for a, b in zip(first, second, strict=True)) < 12
+
+
 def test_a_run_resumed_with_workers_goes_on_with_the_same_rows() -> None:
     iterator = augmented(3).create_tuple_iterator(output_numpy=True)
     next(iterator)
@@ -142,6 +150,17 @@ def test_errors_of_the_source_come_after_the_rows_that_workers_hold() -> None:
         with pytest.raises(ds.RowError, match="row 3: OSError: disk"):
             next(iterator)
         assert alive() == 0
+
+
+def test_after_an_error_the_iterator_begins_a_pass_anew() -> None:
+    failing = [True]
+    source = Images(lambda: failing.pop() and {}["no such key"] if failing else None)
+    iterator = ds.GeneratorDataset(source, ["image", "label"], shuffle=False).create_dict_iterator(
+        num_epochs=1, output_numpy=True
+    )
+    with pytest.raises(ds.RowError, match="row 7"):
+        list(iterator)
+    assert [int(row["label"]) for row in iterator] == list(range(12))
 
 
 def test_a_worker_process_that_dies_is_told() -> None:

@@ -12,7 +12,7 @@ import pytest
 from cellwire import dataset as ds
 from cellwire.dataset import text
 
-WORDS = ["[UNK]", "[CLS]", "un", "##aff", "##able", "cat", "##s", "ü", "狗"]
+WORDS = ["[UNK]", "[CLS]", "un", "##aff", "##able", "cat", "##s", "ü", "狗", "u"]
 VOCAB = text.Vocab.from_list(WORDS)
 
 
