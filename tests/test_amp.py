@@ -270,3 +270,32 @@ def test_complaint_15_compiled_code_rounds_where_eager_code_does(dtype: Any) -> 
     np.testing.assert_array_equal(
         eager.asnumpy().astype(np.float32), compiled.asnumpy().astype(np.float32)
     )
+
+
+@pytest.mark.parametrize("level", ["O1", "auto"])
+def test_hooks_and_gradients_of_ones_own_run_once(level: str) -> None:
+    class Doubling(nn.Cell):
+        def construct(self, x: Any) -> Any:
+            return ops.exp(x)
+
+        def bprop(self, x: Any, out: Any, dout: Any) -> Any:
+            return (dout * out * 2.0,)
+
+    class Hooked(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            cw.set_seed(6)
+            self.dense = nn.Dense(4, 3)
+            self.own = Doubling()
+
+        def construct(self, x: Any) -> Any:
+            return ops.sum(self.own(self.dense(x)))
+
+    found = []
+    for chosen in ("O0", level):
+        net, calls = amp.auto_mixed_precision(Hooked(), chosen), []
+        net.dense.register_backward_hook(lambda *given, c=calls: c.append(len(given)))
+        grad = cw.grad(net)(cw.Tensor(X))
+        assert calls == [3]
+        found.append(grad.asnumpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=2e-2, atol=2e-2)

@@ -177,11 +177,11 @@ class HookBackward:
         trace = registry.active_trace()
         op = hook_op(self._changed)
         if trace is not None:
-            outputs = trace.emit(op, inputs, {})
+            outputs = registry.apply(op, inputs, {})
             outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         else:
             outputs = tuple(wrap(tensor.data) for tensor in inputs)
-        registry.log(op, inputs, outputs, {})
+            registry.log(op, inputs, outputs, {})
         return outputs if len(inputs) > 1 else outputs[0]
 
     def _changed(self, grads: Whole) -> Whole:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtype import float32
 from ..ops import full, identity, zeros_like
-from ..ops.registry import Composite, GradContext, Grads, Op, log, records, traces
+from ..ops.registry import Composite, GradContext, Grads, Op, apply, log, records, traces
 from ..tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -221,9 +221,8 @@ def _pass(
         "Runs backward hooks.", expand, variadic=True,
     )  # fmt: skip
     if traces:
-        outputs = traces[-1].emit(op, tensors, {})
-    else:
-        outputs = tuple(wrap(tensor.data) for tensor in (*tensors, *made))
+        return apply(op, tensors, {})
+    outputs = tuple(wrap(tensor.data) for tensor in (*tensors, *made))
     if records:
         log(op, tensors, outputs, {})
     return outputs
