@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from . import reduce
 from .cast import TensorLike, as_float, cast_to
 from .registry import Call, GradContext, Grads, Host, checked, op
 from .rules import require_ndim, require_same_dtype
-from .sliding import Padding, Pair, Sizes, as_sizes, out_sizes, padding_of
+from .sliding import Padding, Pair, Sizes, as_sizes, hashable, out_sizes, padding_of
 
 _REASON = "runs in NumPy and BLAS"
 
@@ -92,16 +93,31 @@ def prepare_conv(
     x, w = items[0].aval, items[1].aval
     require_ndim(op_name, "input", x, axes + 2)
     require_ndim(op_name, "weight", w, axes + 2)
-    steps = as_sizes(f"{op_name}: stride", stride, axes)
-    spread = as_sizes(f"{op_name}: dilation", dilation, axes)
-    kernel: Any = w.shape[2:]
+    steps = (hashable(stride), pad[0], hashable(pad[1]), hashable(dilation), groups)
+    attrs = dict(_conv_attrs(op_name, x.shape[2:], w.shape[2:], *steps))
+    return checked(conv_rule(op_name, axes), items, attrs)
+
+
+@lru_cache(512, typed=True)
+def _conv_attrs(
+    op_name: str,
+    sizes: Any,
+    kernel: Any,
+    stride: Any,
+    pad_mode: str,
+    padding: Any,
+    dilation: Any,
+    groups: Any,
+) -> tuple[tuple[str, Any], ...]:
+    steps = as_sizes(f"{op_name}: stride", stride, len(sizes))
+    spread = as_sizes(f"{op_name}: dilation", dilation, len(sizes))
     attrs = {
         "stride": steps,
-        "padding": padding_of(op_name, x.shape[2:], kernel, steps, spread, *pad),
+        "padding": padding_of(op_name, sizes, kernel, steps, spread, pad_mode, padding),
         "dilation": spread,
         "groups": positive_groups(op_name, groups),
     }
-    return checked(conv_rule(op_name, axes), items, attrs)
+    return tuple(attrs.items())
 
 
 def _conv_kernel(

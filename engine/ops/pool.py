@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from ..shape import Aval, Dim, ShapeError
 from ..tensor import Tensor
 from . import array
 from .cast import TensorLike, as_tensor
-from .registry import OPS, Call, GradContext, Grads, Host, Op, apply, checked, op
+from .registry import OPS, Call, GradContext, Grads, Host, Op, apply, op
 from .rules import require_ndim
-from .sliding import Padding, Pair, Sizes, as_sizes, out_sizes, padding_of, reach
+from .sliding import Padding, Pair, Sizes, as_sizes, hashable, out_sizes, padding_of, reach
 
 REASON = "runs in NumPy"
 Window = dict[str, Any]
@@ -39,6 +40,22 @@ def window_of(
     ValueError
         If numbers do not fit, or a window would see nothing but padding.
     """
+    given = map(hashable, (kernel_size, stride, padding, dilation))
+    found, spill = _window(op_name, sizes, *given, pad_mode, bool(ceil_mode))
+    return dict(found), spill
+
+
+@lru_cache(512, typed=True)
+def _window(
+    op_name: str,
+    sizes: tuple[Dim, ...],
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    pad_mode: str,
+    ceil_mode: bool,
+) -> tuple[tuple[tuple[str, Sizes], ...], Sizes]:
     axes = len(sizes)
     kernel = as_sizes(f"{op_name}: kernel_size", kernel_size, axes)
     steps = kernel if stride is None else as_sizes(f"{op_name}: stride", stride, axes)
@@ -54,7 +71,9 @@ def window_of(
     if ceil_mode:
         spill = _spill(op_name, sizes, kernel, steps, sides, spread)
     more = tuple(side + (spill[i // 2] if i % 2 else 0) for i, side in enumerate(sides))
-    return {"kernel": kernel, "stride": steps, "padding": more, "dilation": spread}, spill
+    window = {"kernel": kernel, "stride": steps, "padding": more, "dilation": spread}
+    out_sizes(op_name, sizes, kernel, steps, more, spread)  # raises where no window fits
+    return tuple(window.items()), spill
 
 
 def _spill(
@@ -233,7 +252,7 @@ def max_pool2d(
     window, _ = window_of(
         "max_pool2d", sizes, kernel_size, stride, padding, dilation, pad_mode, ceil_mode
     )
-    return checked(_max_rule, (tensor,), window)
+    return (tensor,), window
 
 
 def _max_back_grad(ctx: GradContext) -> Grads:

@@ -49,6 +49,11 @@ def as_sides(name: str, value: Any, axes: int) -> Sizes:
     return sides
 
 
+def hashable(value: Any) -> Any:
+    """Return sizes as they are given, a list as a tuple: a key of caches."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def reach(kernel: int, dilation: int) -> int:
     """Return how many elements lie between a window's ends, both included."""
     return (kernel - 1) * dilation + 1
