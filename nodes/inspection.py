@@ -3,6 +3,7 @@
 import collections.abc
 import dataclasses
 import inspect
+import math
 import re
 import types
 import typing
@@ -139,6 +140,8 @@ def _param_spec(
     habit = HABITS.get(parameter.name, Habit())
     needed = parameter.default is parameter.empty
     default = _plain_default(habit.start if needed else parameter.default)
+    if not (needed or _keeps(habit, default)):
+        habit = Habit()  # another thing of that name: the order of a norm is no probability
     if parameter.name == "dtype":
         hint = DType if needed or default is not None else DType | None
     if hint is Any and habit.sizes:
@@ -158,6 +161,14 @@ def _param_spec(
         optional=optional or (not needed and default is None),
         required=needed,
     )
+
+
+def _keeps(habit: Habit, default: object) -> bool:
+    """Whether the numbers of a default value are within a habit's bounds."""
+    values = default if isinstance(default, list) else [default]
+    low = -math.inf if habit.minimum is None else habit.minimum
+    high = math.inf if habit.maximum is None else habit.maximum
+    return all(low <= value <= high for value in values if isinstance(value, int | float))
 
 
 def _plain_default(value: object) -> object:
