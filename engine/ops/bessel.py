@@ -21,6 +21,22 @@ def _over(ctx: GradContext, at_zero: float) -> Tensor:
     return logic.select(zero, at_zero, ratio)
 
 
+def _j0_slope(ctx: GradContext) -> Tensor:
+    return math.neg(bessel_j1(ctx.inputs[0]))
+
+
+def _y0_slope(ctx: GradContext) -> Tensor:
+    return math.neg(bessel_y1(ctx.inputs[0]))
+
+
+def _i0_slope(ctx: GradContext) -> Tensor:
+    return bessel_i1(ctx.inputs[0])
+
+
+def _k0_slope(ctx: GradContext) -> Tensor:
+    return math.neg(bessel_k1(ctx.inputs[0]))
+
+
 def _i0e_slope(ctx: GradContext) -> Tensor:
     x = ctx.inputs[0]
     return arithmetic.sub(bessel_i1e(x), arithmetic.mul(math.sign(x), ctx.outputs[0]))
@@ -39,7 +55,7 @@ def _k1e_slope(ctx: GradContext) -> Tensor:
 
 @scalar(
     special.j0,
-    lambda ctx: math.neg(bessel_j1(ctx.inputs[0])),
+    _j0_slope,
     primitive="BesselJ0",
     method=False,
 )
@@ -83,7 +99,7 @@ def bessel_j1(x: TensorLike) -> Call:
 
 @scalar(
     special.y0,
-    lambda ctx: math.neg(bessel_y1(ctx.inputs[0])),
+    _y0_slope,
     primitive="BesselY0",
     method=False,
 )
@@ -125,7 +141,7 @@ def bessel_y1(x: TensorLike) -> Call:
     return (as_float(x),), {}
 
 
-@scalar(special.i0, lambda ctx: bessel_i1(ctx.inputs[0]), primitive="BesselI0", method=False)
+@scalar(special.i0, _i0_slope, primitive="BesselI0", method=False)
 def bessel_i0(x: TensorLike) -> Call:
     """Return the Bessel function modified, of the first kind, order 0.
 
@@ -200,7 +216,7 @@ def bessel_i1e(x: TensorLike) -> Call:
 
 @scalar(
     special.k0,
-    lambda ctx: math.neg(bessel_k1(ctx.inputs[0])),
+    _k0_slope,
     primitive="BesselK0",
     method=False,
 )

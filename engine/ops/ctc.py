@@ -148,7 +148,8 @@ def _losses_rule(
 def _losses_grad(ctx: GradContext) -> Grads:
     grad = None
     if ctx.douts[0] is not None:
-        grad = ctc_slope(ctx.douts[0], *ctx.inputs, **ctx.attrs)
+        probs, labels, lengths, counts = ctx.inputs
+        grad = ctc_slope(ctx.douts[0], probs, labels, lengths, counts, ctx.attrs["blank"])
     return grad, None, None, None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tensor import Tensor
 from . import arithmetic, math, trigonometry
 from .cast import TensorLike, as_float
 from .families import scalar
@@ -29,7 +30,11 @@ def _sinh_expr(b: Any, x: Any) -> Any:
     return signed(b, x, b.select(a < 20.0, (rise + rise / (rise + 1.0)) * 0.5, half * 0.5 * half))
 
 
-@scalar(np.sinh, lambda ctx: cosh(ctx.inputs[0]), Pointwise(_sinh_expr))
+def _sinh_slope(ctx: GradContext) -> Tensor:
+    return cosh(ctx.inputs[0])
+
+
+@scalar(np.sinh, _sinh_slope, Pointwise(_sinh_expr))
 def sinh(input: TensorLike) -> Call:
     """Return hyperbolic sines.
 
@@ -100,7 +105,8 @@ def asinh(input: TensorLike) -> Call:
 def _acosh_expr(b: Any, x: Any) -> Any:
     t = b.call("minimum", x, _LARGE) - 1.0
     near = b.call("log1p", t + b.call("sqrt", t * (t + 2.0)))
-    return b.select(x > _LARGE, b.call("log", x) + _LOG2 - 0.25 / x / x, near)
+    found = b.select(x > _LARGE, b.call("log", x) + _LOG2 - 0.25 / x / x, near)
+    return b.select(x < 1.0, b.const(np.nan, x), found)
 
 
 def _acosh_slope(ctx: GradContext) -> Any:

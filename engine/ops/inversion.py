@@ -406,5 +406,5 @@ def solve_triangular(
     attrs = {
         "trans": int(number), "lower": bool(lower), "unit_diagonal": bool(unit_diagonal),
     }  # fmt: skip
-    _triangular_rule(*(tensor.aval for tensor in inputs), **attrs)
+    _triangular_rule(inputs[0].aval, inputs[1].aval, **attrs)
     return inputs, attrs
