@@ -28,7 +28,7 @@ from .angles import (
     sinc,
     tan,
 )
-from .arithmetic import add, div, floor_div, maximum, minimum, mod, mul, pow, sub
+from .arithmetic import add, floor_div, maximum, minimum, mod, mul, pow, sub
 from .array import (
     broadcast_to,
     expand,
@@ -168,6 +168,7 @@ from .distance import (
     pdist,
 )
 from .division import (
+    div,
     divide,
     floor_mod,
     fmod,

@@ -88,20 +88,20 @@ floor_mod = remainder = arithmetic.mod
 """MindSpore's other names of ``mod``."""
 
 
-def divide(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> Tensor:
-    """Divide element by element, and round the quotients.
+def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> Tensor:
+    """Divide element by element, and round the quotients if asked to.
 
     Parameters
     ----------
     input, other : Tensor or number
-        Shapes that broadcast; the dtypes promote.
+        Shapes that broadcast; the dtypes promote. Integers divide as float32 unless rounded.
     rounding_mode : {None, "floor", "trunc"}
         None keeps fractions, ``"floor"`` rounds down, ``"trunc"`` toward zero.
 
     Returns
     -------
     Tensor
-        The quotients.
+        The quotients; division by zero gives Inf or NaN.
 
     Raises
     ------
@@ -115,8 +115,12 @@ def divide(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = 
     if rounding_mode == "trunc":
         return truncate_div(input, other)
     raise ValueError(
-        f"divide: rounding_mode must be None, 'floor' or 'trunc', it is {rounding_mode!r}."
+        f"div: rounding_mode must be None, 'floor' or 'trunc', it is {rounding_mode!r}."
     )
+
+
+divide = div
+"""MindSpore's other name of ``div``."""
 
 
 def _whole(name: str, kernel: Callable[..., Any]) -> Declare:
