@@ -87,6 +87,11 @@ def test_row_22_same_divides_sizes_by_the_stride_and_transposed_multiplies_them(
     assert padded(tensor(1, 2, 2, 3, 4)).shape == (1, 3, 4, 6, 8)
 
 
+def test_one_size_in_a_tuple_is_for_all_axes() -> None:
+    assert nn.Conv2d(1, 1, (3,), (2,)).kernel_size == (3, 3)
+    assert nn.AvgPool3d((2,)).kernel_size == (2, 2, 2)
+
+
 def test_same_padding_is_larger_at_the_end() -> None:
     out = nn.Conv1d(1, 1, 2, weight_init="ones")(cw.Tensor(np.ones((1, 1, 3), np.float32)))
     np.testing.assert_array_equal(out.data, [[[2, 2, 1]]])

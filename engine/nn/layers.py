@@ -51,6 +51,7 @@ def sizes(owner: str, name: str, value: int | tuple[int, ...], axes: int) -> Any
         If it is neither a positive int nor so many of them.
     """
     each = tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
+    each = each * axes if len(each) == 1 else each
     if len(each) != axes:
         raise ValueError(f"{owner}: {name} must be one int or {axes}, it is {value!r}.")
     return tuple(positive(owner, name, size) for size in each)
