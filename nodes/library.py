@@ -116,6 +116,8 @@ def _op_spec(op: Op) -> NodeSpec | None:
     if params is None or not op.inputs:
         return None
     loss = op.category == "loss"
+    first = tuple(op.signature.parameters)[: len(op.inputs)]
+    by_name = not op.variadic and first != op.inputs
     return NodeSpec(
         f"ops.{op.name}",
         VERSIONED.sub("", op.primitive),
@@ -126,9 +128,12 @@ def _op_spec(op: Op) -> NodeSpec | None:
         outputs=OUT,
         params=params,
         doc=doc.summary,
-        make=lambda values: bind(function, op.variadic, arguments(params, values)),
+        make=lambda values: bind(
+            function, op.variadic, arguments(params, values), op.inputs if by_name else None
+        ),
         summarize=summarize,
         keywords=(op.name, op.category),
+        by_name=by_name,
     )
 
 
@@ -146,11 +151,16 @@ def _op_ports(op: Op, doc: DocText) -> tuple[Port, ...]:
 
 
 def bind(
-    function: Callable[..., object], variadic: bool, attrs: Mapping[str, object]
+    function: Callable[..., object],
+    variadic: bool,
+    attrs: Mapping[str, object],
+    names: tuple[str, ...] | None = None,
 ) -> Callable[..., object]:
-    """A call of `function` on tensors alone, its attributes given."""
+    """A call of `function` on tensors alone, which have `names` or come first; attributes given."""
     if variadic:
         return lambda *tensors: function(tensors, **attrs)
+    if names is not None:
+        return lambda *tensors: function(**dict(zip(names, tensors, strict=False)), **attrs)
     return lambda *tensors: function(*tensors, **attrs)
 
 

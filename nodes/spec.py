@@ -143,6 +143,8 @@ class NodeSpec:
     keywords: tuple[str, ...] = ()
     start: Params = field(default_factory=dict)
     """Parameters that a new node is given, where the engine's defaults do nothing."""
+    by_name: bool = False
+    """Whether an op's arguments are all given by name, since its tensors are not the first ones."""
 
     def param(self, name: str) -> ParamSpec | None:
         """The parameter of that name, or None."""

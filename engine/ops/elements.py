@@ -337,7 +337,10 @@ def _index_put(x: Tensor, values: Tensor, *indices: Tensor, accumulate: bool) ->
     method=True,
 )  # fmt: skip
 def index_put(
-    x: TensorLike, indices: Sequence[TensorLike], values: TensorLike, accumulate: bool | int = False
+    x: TensorLike,
+    indices: Sequence[TensorLike] | Tensor,
+    values: TensorLike,
+    accumulate: bool = False,
 ) -> Call:
     """Write values to positions given by one tensor for each of the first axes.
 
@@ -345,7 +348,7 @@ def index_put(
     ----------
     x : Tensor
         At least one axis; it stays as it is.
-    indices : sequence of Tensor
+    indices : Tensor or sequence of Tensor
         Integers of shapes that broadcast; negative ones count from the end.
     values : Tensor
         Broadcasts to the positions followed by the other axes.
@@ -365,7 +368,8 @@ def index_put(
         If there are more index tensors than axes, or none.
     """
     tensor = as_tensor(x)
-    positions = [as_positions("index_put", item) for item in indices]
+    given = [indices] if isinstance(indices, Tensor) else indices
+    positions = [as_positions("index_put", item) for item in given]
     if not 1 <= len(positions) <= len(tensor.shape):
         raise ShapeError(
             f"index_put: {len(positions)} index tensors are given for the {len(tensor.shape)} axes"

@@ -200,6 +200,9 @@ class _Writer:
             return call(8, f"{prefix}self.{model.attributes[step.item.id]}(", values, ")", shape)
         if any(port.variadic for port in step.spec.inputs):
             values = [f"({', '.join(values)}{',' if len(values) == 1 else ''})"]
+        if step.spec.by_name:
+            ports = zip(step.spec.inputs, values, strict=False)
+            values = [f"{port.name}={value}" for port, value in ports]
         return call(8, f"{prefix}{step.item.type}(", [*values, *self._settings(step)], ")", shape)
 
     def _values(
@@ -216,6 +219,8 @@ class _Writer:
         """Constructor or op arguments: what is needed in order, the rest where it is unusual."""
         needed = [param for param in step.spec.params if param.required]
         rest = [p for p in step.spec.params if not p.required and step.params[p.name] != p.default]
+        if step.spec.by_name:
+            needed, rest = [], [*needed, *rest]
         given = [_value(param, step.params[param.name]) for param in needed]
         return given + [f"{param.name}={_value(param, step.params[param.name])}" for param in rest]
 
