@@ -198,6 +198,14 @@ def test_padded_batches() -> None:
     assert row[0].asnumpy().tolist() == [[1, 0, 0], [1, 1, 1]]
     (row,) = list(ragged(1, 2).padded_batch(2, pad_info={"x": ([4], -1)}))
     assert row[0].asnumpy().tolist() == [[1, -1, -1, -1], [1, 1, -1, -1]]
+    texts = ds.GeneratorDataset(lambda: iter([(np.array(["a"]),), (np.array(["b", "c"]),)]), "t")
+    (row,) = list(texts.batch(2, pad_info={"t": (None, "<pad>")}))
+    assert row[0].tolist() == [["a", "<pad>"], ["b", "c"]]
+    (row,) = list(texts.batch(2, pad_info={}))
+    assert row[0].tolist() == [["a", ""], ["b", "c"]]
+    whole = ds.GeneratorDataset([np.ones(1, int), np.ones(2, int)], "x")
+    with pytest.raises(ValueError, match=r"column 'x': 0.5 does not fit into int64"):
+        list(whole.padded_batch(2, pad_info={"x": (None, 0.5)}))
     with pytest.raises(ValueError, match="3 entries on axis 0, more than the 2 to pad to"):
         list(ragged(3).padded_batch(1, pad_info={"x": ([2], 0)}))
     with pytest.raises(ValueError, match="no column y"):

@@ -46,7 +46,7 @@ class Batchable(Rows):
         python_multiprocessing : bool
             Whether the workers are processes instead of threads.
         pad_info : dict of str to (shape, value), optional
-            Columns to pad before rows are joined, as in `padded_batch`.
+            Columns to pad before rows are joined, as in `padded_batch`; ``{}`` for all.
         max_rowsize : optional
             Taken for MindSpore's scripts; rows of any size pass.
 
@@ -103,10 +103,7 @@ class Batchable(Rows):
         """
         from .batching import Batch
 
-        every = dict.fromkeys(self.column_names, (None, 0))
-        return Batch(
-            self, batch_size, drop_remainder, None, every if pad_info is None else pad_info
-        )
+        return Batch(self, batch_size, drop_remainder, None, {} if pad_info is None else pad_info)
 
     def bucket_batch_by_length(
         self,

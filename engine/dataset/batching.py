@@ -13,6 +13,7 @@ import numpy as np
 from . import config, workers
 from .columns import (
     Row,
+    filled,
     join_rows,
     named_array,
     positive,
@@ -292,7 +293,8 @@ def padded(
         if name in info:
             shape, value = info[name]
             target = _target(columns[at], shape, name, method, limit)
-            columns[at] = [_pad(array, target, value) for array in columns[at]]
+            where = f"{method}, column {name!r}"
+            columns[at] = [_pad(array, target, value, where) for array in columns[at]]
     return list(zip(*columns, strict=True))
 
 
@@ -324,10 +326,10 @@ def _target(
     return tuple(target)
 
 
-def _pad(array: np.ndarray, shape: tuple[int, ...], value: Any) -> np.ndarray:
+def _pad(array: np.ndarray, shape: tuple[int, ...], value: Any, where: str) -> np.ndarray:
     if array.shape == shape:
         return array
-    result = np.full(shape, value, array.dtype)
+    result = filled(shape, value, array.dtype, where)
     result[tuple(slice(size) for size in array.shape)] = array
     return result
 
@@ -337,7 +339,7 @@ def _checked(info: PadInfo, names: Sequence[str]) -> PadInfo:
     for name, entry in info.items():
         if not isinstance(entry, tuple) or len(entry) != 2:
             raise ValueError(f"pad_info: {name!r} needs a pair (shape, value), it is {entry!r}.")
-    return {name: (shape, 0 if value is None else value) for name, (shape, value) in info.items()}
+    return dict(info) or dict.fromkeys(names, (None, None))
 
 
 def _replaced(columns: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:

@@ -139,6 +139,34 @@ def positive(method: str, name: str, value: Any) -> int:
     return int(value)
 
 
+def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any], where: str) -> np.ndarray:
+    """An array full of one value (None: zero or empty text), of the type, or of wider text.
+
+    Raises
+    ------
+    TypeError
+        If text is asked of an array of numbers, or a number of one of text.
+    ValueError
+        If the type cannot hold the value.
+    """
+    text = dtype.kind in "US"
+    if value is None:
+        value = "" if text else 0
+    if text:
+        if not isinstance(value, str | bytes):
+            raise TypeError(f"{where}: {value!r} does not go into text.")
+        found = np.asarray(value)
+        wide = np.char.encode(found) if dtype.kind == "S" and found.dtype.kind == "U" else found
+        return np.full(shape, value, max(dtype, wide.dtype, key=lambda kind: kind.itemsize))
+    number = np.asarray(value)
+    if number.dtype.kind not in "biuf":
+        raise TypeError(f"{where}: {value!r} does not go into an array of {dtype}.")
+    cast = number.astype(dtype)
+    if dtype.kind in "iub" and cast != number:
+        raise ValueError(f"{where}: {value!r} does not fit into {dtype}.")
+    return np.full(shape, cast)
+
+
 def join_rows(rows: Sequence[Row], names: Sequence[str], first: int, method: str) -> Row:
     """Rows stacked column by column; `first` is the first one's number, for the error.
 

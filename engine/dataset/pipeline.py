@@ -73,7 +73,8 @@ class Dataset(Batchable):
             What the results are named; by default as the inputs.
         num_parallel_workers : int, optional
             How many threads or processes work on rows; with 1 the thread that iterates does.
-            By default what ``config.set_num_parallel_workers`` says, 1 at first.
+            By default what ``config.set_num_parallel_workers`` says, 1 at first. Functions that
+            workers run must keep to NumPy: ops on Tensors belong to the thread that iterates.
         column_order : list of str, optional
             The columns kept and their order; by default results stand where the first input was.
         python_multiprocessing : bool

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...dtype import dtype_of
-from ..columns import positive
+from ..columns import filled, positive
 from .base import ArrayTransform, Transform
 
 
@@ -112,10 +112,7 @@ class Fill(ArrayTransform):
 
     def apply(self, array: np.ndarray, leading: int) -> np.ndarray:
         """An array of the same shape, filled."""
-        text = array.dtype.kind in "US"
-        if text != isinstance(self.fill_value, str | bytes):
-            raise TypeError(f"Fill: {self.fill_value!r} does not go into {array.dtype}.")
-        return np.full(array.shape, self.fill_value, None if text else array.dtype)
+        return filled(array.shape, self.fill_value, array.dtype, "Fill")
 
 
 class PadEnd(Transform):
@@ -152,12 +149,7 @@ class PadEnd(Transform):
         shape = tuple(size if goal is None else goal for size, goal in pairs)
         if any(goal < size for size, goal in zip(array.shape, shape, strict=True)):
             raise ValueError(f"PadEnd: an array of shape {array.shape} does not fit into {shape}.")
-        text = array.dtype.kind in "US"
-        default: Any = "" if text else 0
-        value = default if self.pad_value is None else self.pad_value
-        longest = max(array.dtype.itemsize // 4, len(str(value))) if array.dtype.kind == "U" else 0
-        dtype = np.dtype(f"<U{longest}") if array.dtype.kind == "U" else array.dtype
-        result = np.full(shape, value, dtype)
+        result = filled(shape, self.pad_value, array.dtype, "PadEnd")
         result[tuple(slice(size) for size in array.shape)] = array
         return result
 
