@@ -196,6 +196,27 @@ def test_gradients_of_writing_reach_the_value_that_stays(data: st.DataObject) ->
     np.testing.assert_array_equal(of_value.asnumpy().reshape(-1), expected)
 
 
+def test_gradients_tell_every_state_of_a_tensor_apart() -> None:
+    def written(x: cw.Tensor, value: cw.Tensor) -> cw.Tensor:
+        y = x * 2
+        before = (y * y).sum()
+        y[0] = value
+        between = (y * y).sum()
+        y[1] = y[0] * x[1]
+        y[:2] *= 3
+        y[2:] += y[1:2]
+        return before + 10 * between + 100 * (y * y).sum()
+
+    x, value = cw.Tensor([1.0, 2.0, 3.0]), cw.Tensor(5.0)
+    last = 2 * (6 + 3 * 5 * 2)  # of the square of y[2] = 2 x[2] + 3 v x[1]
+    expected = [8, 16 + 160 + 100 * (9 * 2 * 25 * 2 + 15 * last), 24 + 240 + 200 * last]
+    grad = cw.grad(written, (0, 1))
+    for run in (grad, cw.jit(grad, fullgraph=True)):
+        of_x, of_value = run(x, value)
+        assert of_x.tolist() == expected
+        assert float(of_value) == 10 * 10 + 100 * (9 * (2 * 5 + 2 * 5 * 4) + 6 * last)
+
+
 # ---- the rules, one by one -------------------------------------------------------------------
 
 
@@ -326,19 +347,49 @@ def test_gradients_go_through_writes_in_static_graphs() -> None:
     assert compiled.tolist() == [2 * 1 * 2 + 2 * 3 * 3, 0, 4 * 27]
 
 
-@pytest.mark.parametrize("shared", ["argument", "view", "reshaped"])
-def test_static_graphs_refuse_writes_that_others_would_see(shared: str) -> None:
+@pytest.mark.parametrize(
+    ("shared", "words"),
+    [
+        ("argument", "shares memory with one from outside"),
+        ("view", "a view is used after"), ("reshaped", "a view is used after"),
+        ("view of a view", "a view is used after"), ("written view", "shares memory"),
+    ],
+)  # fmt: skip
+def test_static_graphs_refuse_writes_that_others_would_see(shared: str, words: str) -> None:
     def written(x: cw.Tensor) -> cw.Tensor:
         y = x if shared == "argument" else x * 2
-        z = y[0] if shared == "view" else y.reshape(-1) if shared == "reshaped" else y
+        z = y
+        if "view" in shared:
+            z = y[0]
+        if shared == "view of a view":
+            z = z[1:].reshape(-1)
+        if shared == "reshaped":
+            z = y.reshape(-1)
+        if shared == "written view":
+            z[1] = 3.0
         y[0] = 5.0
         return z.sum()
 
-    with pytest.raises(JitError, match="may share memory"):
+    with pytest.raises(JitError, match=words):
         cw.jit(written, fullgraph=True)(counted(2, 2))
     with pytest.warns(JitWarning, match="runs eagerly"):
         found = cw.jit(written)(counted(2, 2))
     assert found == written(counted(2, 2))
+
+
+def test_static_graphs_fill_a_tensor_from_what_stands_in_it() -> None:
+    def powers(x: cw.Tensor) -> cw.Tensor:
+        y = ops.ones((5,)) * 1
+        for number in range(1, 5):
+            y[number] = y[number - 1] * x
+            y[number] += 1
+        return y.sum()
+
+    x = cw.Tensor(2.0)
+    for run in (cw.value_and_grad(powers), cw.jit(cw.value_and_grad(powers), fullgraph=True)):
+        value, slope = run(x)
+        assert float(value) == 1 + 3 + 7 + 15 + 31  # Horner: y = y * x + 1
+        assert float(slope) == 1 + (3 + 2) + (7 + 2 * 5) + (15 + 2 * 17)
 
 
 def test_masks_in_static_graphs_run_eagerly_with_a_reason() -> None:

@@ -35,6 +35,7 @@ def settle_writes(
     for write in record.writes:
         if write.before is not None:
             _part(entries, write, first)
+            _part_views(entries, write, {id(t) for t in (*outputs, *wrt)})
     _check(record, entries, outputs, wrt, first)
 
     def handles(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -62,6 +63,47 @@ def _part(entries: list[Entry], write: Write, first: dict[int, Tensor]) -> None:
         entry = entries[write.position]
         if any(tensor is write.tensor for tensor in entry.outputs):  # the write itself, logged
             entries[write.position] = entry._replace(inputs=renamed(entry.inputs))
+
+
+def _part_views(entries: list[Entry], write: Write, held: set[int]) -> None:
+    """Let views of what is overwritten keep what they showed, where nothing reads them later.
+
+    So ``y[0] += 1`` can be derived: the sum read a view of what it then replaced.
+    """
+    base = write.tensor.data
+    later = {id(tensor) for entry in entries[write.position :] for tensor in entry.inputs} | held
+    olds: dict[int, Tensor] = {}
+    for entry in entries[: write.position]:
+        for tensor in (*entry.inputs, *entry.outputs):
+            if tensor is write.tensor or id(tensor) in later or id(tensor) in olds:
+                continue
+            if _overlaps(tensor, write.memory) and _lies_in(tensor.data, base):
+                olds[id(tensor)] = wrap(_view_of_copy(tensor.data, base, write.before))
+
+    def renamed(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple([olds.get(id(tensor), tensor) for tensor in tensors])
+
+    if olds:
+        for position in range(write.position):
+            entry = entries[position]
+            entries[position] = entry._replace(
+                inputs=renamed(entry.inputs), outputs=renamed(entry.outputs)
+            )
+
+
+def _lies_in(view: np.ndarray, base: np.ndarray) -> bool:
+    if not base.flags.c_contiguous or view.dtype != base.dtype:
+        return False
+    (low, high), (first, last) = (np.lib.array_utils.byte_bounds(a) for a in (view, base))
+    return first <= low and high <= last
+
+
+def _view_of_copy(view: np.ndarray, base: np.ndarray, copy: Any) -> np.ndarray:
+    """Return the view of a contiguous copy of ``base`` that ``view`` is of ``base`` itself."""
+    addresses = [array.__array_interface__["data"][0] for array in (view, base)]
+    offset = (addresses[0] - addresses[1]) // view.itemsize
+    flat = copy.reshape(-1)[offset:]
+    return np.lib.stride_tricks.as_strided(flat, view.shape, view.strides, writeable=False)
 
 
 def _check(
@@ -92,7 +134,11 @@ def _check(
 def _overlaps(tensor: Tensor, memory: np.ndarray) -> bool:
     data: Any = tensor.data
     try:
-        return data is memory or np.shares_memory(data, memory, max_work=1000)
+        return data is memory or np.shares_memory(
+            data,
+            memory,
+            max_work=1000,  # pyright: ignore[reportArgumentType] - a bound is allowed
+        )
     except np.exceptions.TooHardError:
         return True
 

@@ -47,6 +47,8 @@ class Trace:
         self.made: dict[int, Tensor] = {}
         self.broken: TraceBreak | None = None
         self.frozen = False
+        self.stale: set[Value] = set()
+        """Views of memory that was written to afterwards: eagerly they would have changed."""
         self._count = 0
 
     def count_from(self, index: int) -> None:
@@ -94,6 +96,11 @@ class Trace:
         """Return the SSA value of a tensor, which becomes an input when it is from outside."""
         if isinstance(tensor, Traced):
             if tensor.tracer is self:
+                if tensor.ssa in self.stale:
+                    raise TraceBreak(
+                        "a view is used after the tensor that it shows was written to",
+                        "take it anew (y[0] again), or a copy of it before (y[0] + 0)",
+                    )
                 return tensor.ssa
             if not self.nested:
                 raise TraceBreak(

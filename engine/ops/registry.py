@@ -170,8 +170,10 @@ class Recorder(Protocol):
 
     entries: list[Any]
 
-    def note_write(self, tensor: Tensor, before: np.ndarray | None = None) -> None:
-        """Learn that the tensor's memory is about to change; ``before`` is a copy of it."""
+    def note_write(
+        self, tensor: Tensor, before: np.ndarray | None = None, part: np.ndarray | None = None
+    ) -> None:
+        """Learn that the tensor's memory, or a part, is about to change; ``before`` is a copy."""
         ...
 
 
@@ -353,13 +355,16 @@ def run_kernel(op: Op, arrays: tuple[np.ndarray, ...], attrs: Attrs) -> Any:
     return op.kernel(*arrays, **attrs)
 
 
-def note_write(tensor: Tensor, before: np.ndarray | None = None) -> None:
+def note_write(
+    tensor: Tensor, before: np.ndarray | None = None, part: np.ndarray | None = None
+) -> None:
     """Tell the active records that the tensor's memory is about to be written to.
 
-    ``before`` is a copy of it, with which gradients of what read it stay right.
+    ``before`` is a copy of it, with which gradients of what read it stay right; ``part`` is a
+    view of what changes, if that is not all.
     """
     for record in _own.records:
-        record.note_write(tensor, before)
+        record.note_write(tensor, before, part)
 
 
 def op(

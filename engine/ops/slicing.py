@@ -109,9 +109,8 @@ def _unslice_grad(ctx: GradContext) -> Grads:
     kernel=_unslice_kernel,
     grad=_unslice_grad,
     lowering=Host("writes a piece into zeros"),
-    category="array",
+    category="gradient",
     inputs=("input",),
-    primitive="StridedSliceGrad",
 )
 def unslice(
     input: TensorLike, shape: Shape, begin: Ends, end: Ends, strides: tuple[int, ...]

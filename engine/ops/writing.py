@@ -173,11 +173,12 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     written, tensors = encode(items_of(key, tuple(self.shape)))
     item = _without_leading_ones(item, self, written, tensors)
     if traces:
-        _write_traced(self, put_part(self, item, tensors, written))
+        _write_traced(self, put_part(self, item, tensors, written), None if tensors else written)
         return
     PUT.infer(self.aval, item.aval, *[tensor.aval for tensor in tensors], key=written)
-    before = self.data.copy()
-    note_write(self, before)
+    if not self.data.flags.writeable:
+        self.data = self.data.copy()
+    note_write(self, self.data.copy(), None if tensors else self.data[(*decode(written), ...)])
     _write(self, decode(written, [tensor.data for tensor in tensors]), item.data, key)
     log(PUT, (self, item, *tensors), (self,), {"key": written})
 
@@ -193,8 +194,9 @@ def _is_plain(tensor: Tensor, value: Any) -> bool:
 def _write(tensor: Tensor, place: Any, values: Any, key: Any) -> None:
     if not tensor.data.flags.writeable:
         tensor.data = tensor.data.copy()
-    if tensor.__class__ is not Tensor and hasattr(tensor, "version"):
-        tensor.version += 1  # a Parameter's count of writes
+    parameter: Any = tensor
+    if tensor.__class__ is not Tensor and hasattr(parameter, "version"):
+        parameter.version += 1
     try:
         tensor.data[place] = values
     except IndexError as error:
@@ -222,7 +224,7 @@ def _without_leading_ones(
 # ---- in a trace ------------------------------------------------------------------------------
 
 
-def _write_traced(tensor: Tensor, changed: Tensor) -> None:
+def _write_traced(tensor: Tensor, changed: Tensor, key: Key | None) -> None:
     """Let a trace write: a tensor from outside, or one of its own that nothing else shares."""
     from ..compiler.traced import TraceBreak, Traced
 
@@ -234,42 +236,87 @@ def _write_traced(tensor: Tensor, changed: Tensor) -> None:
             )
         traces[-1].write(tensor, changed)
         return
-    if not isinstance(changed, Traced) or not _is_alone(tensor):
+    if not (isinstance(changed, Traced) and tensor.tracer is traces[-1] and _is_own(tensor)):
         raise TraceBreak(
-            "an element was assigned of a traced tensor that may share memory with another",
+            "an element was assigned of a traced tensor that shares memory with one from outside",
             "write to a copy (x + 0), choose with ops.where, or assign outside the function",
         )
-    _tell_records(tensor, Traced(tensor.tracer, tensor.ssa), changed)
+    views = _views_of(tensor, key)
+    aliases = {view: OPS["identity"].function(Traced(tensor.tracer, view)) for view in views}
+    _tell_records(tensor, Traced(tensor.tracer, tensor.ssa), changed, aliases)
+    tensor.tracer.stale.update(views)
     tensor.ssa = changed.ssa
 
 
-def _tell_records(tensor: Tensor, before: Tensor, changed: Tensor) -> None:
-    """Let the handle mean the changed tensor from now on, and another one what it was."""
+def _tell_records(
+    tensor: Tensor, before: Tensor, changed: Tensor, aliases: dict[Any, Tensor]
+) -> None:
+    """Let the handle mean the changed tensor from now on, and others what it and its views were."""
+
+    def was(read: Tensor) -> Tensor:
+        return before if read is tensor else aliases.get(getattr(read, "ssa", None), read)
+
     for record in active_records():
         for position, entry in enumerate(record.entries):
-            inputs = tuple([before if t is tensor else t for t in entry.inputs])
-            outputs = tuple(
-                [tensor if t is changed else before if t is tensor else t for t in entry.outputs]
+            outputs = [tensor if made is changed else was(made) for made in entry.outputs]
+            record.entries[position] = entry._replace(
+                inputs=tuple([was(read) for read in entry.inputs]), outputs=tuple(outputs)
             )
-            record.entries[position] = entry._replace(inputs=inputs, outputs=outputs)
 
 
-def _is_alone(tensor: Any) -> bool:
-    """Whether a traced tensor was made here, in memory that no other one reads as a view."""
+def _is_own(tensor: Any) -> bool:
+    """Whether a traced tensor was made here, in memory of its own."""
     producer = tensor.tracer.producer.get(tensor.ssa)
     if producer is None or not _makes_memory(producer.op):
         return False
-    for record in active_records():
-        if not any(made is tensor for entry in record.entries for made in entry.outputs):
-            return False
-    readers = [node.op for node in tensor.tracer.nodes if tensor.ssa in node.inputs]
-    return all(_makes_memory(reader) for reader in readers)
+    return all(
+        any(made is tensor for entry in record.entries for made in entry.outputs)
+        for record in active_records()
+    )
+
+
+def _views_of(tensor: Any, key: Key | None) -> list[Any]:
+    """Return the values that show, or may show, the part that is written; None stands for all."""
+    states = {tensor.ssa}
+    producer = tensor.tracer.producer.get(tensor.ssa)
+    while producer is not None and producer.op is PUT:
+        states.add(producer.inputs[0])
+        producer = tensor.tracer.producer.get(producer.inputs[0])
+    views: dict[Any, None] = {}
+    for node in tensor.tracer.nodes:
+        shown = states.intersection(node.inputs) and _shows(node, tuple(tensor.shape), key)
+        if shown or (not _makes_memory(node.op) and any(value in views for value in node.inputs)):
+            views.update(dict.fromkeys(node.outputs))
+    return [view for view in views if view not in tensor.tracer.stale]
+
+
+def _shows(reader: Any, shape: tuple[Any, ...], key: Key | None) -> bool:
+    """Whether a node's result is, or may be, a view of the part that a key names."""
+    if _makes_memory(reader.op):
+        return False
+    if reader.op.name != "strided_slice" or key is None:
+        return True
+    attrs = reader.attributes
+    ranges = zip(attrs["begin"], attrs["end"], attrs["strides"], strict=True)
+    try:
+        memory = np.empty(shape, np.bool_)
+        return np.shares_memory(
+            memory[tuple(slice(*part) for part in ranges)], memory[(*decode(key), ...)],
+            max_work=1000,  # pyright: ignore[reportArgumentType] - a bound is allowed
+        )  # fmt: skip
+    except (TypeError, np.exceptions.TooHardError):  # a size that is not known, or hard to say
+        return True
+
+
+_NUMBERS = ("math", "logic", "reduce", "activation", "loss", "random")
+"""Categories of ops that compute new numbers, composite ones among them."""
 
 
 def _makes_memory(entry: Op) -> bool:
     """Whether an op's results never share memory with its inputs, in eager mode."""
-    fresh = isinstance(entry.lowering, Pointwise | Reduce | Gemm)
-    return fresh or entry is PUT or not entry.inputs or entry.category == "random"
+    if isinstance(entry.lowering, Pointwise | Reduce | Gemm):
+        return True
+    return entry is PUT or not entry.inputs or entry.category in _NUMBERS
 
 
 setattr(Tensor, "__setitem__", setitem)  # noqa: B010 - a type checker knows the declared one
