@@ -65,18 +65,20 @@ class _CastView:
         setattr(cell, name, value)
 
 
-_views: dict[type, type] = {}
+def _view_type(kind: type) -> type:
+    """Return the class of views of Cells of a class, which keeps it: both go together."""
+    if "_view_type" not in kind.__dict__:
+        made = type(kind.__name__, (_CastView, kind), {"__module__": kind.__module__})
+        kind._view_type = made  # pyright: ignore[reportAttributeAccessIssue]
+    return kind.__dict__["_view_type"]
 
 
 def view_of(cell: Cell, dtype: DType) -> Any:
     """Return an object that is `cell`, but with its float parameters cast to `dtype`."""
-    kind = type(cell)
-    if kind not in _views:
-        _views[kind] = type(kind.__name__, (_CastView, kind), {"__module__": kind.__module__})
     casts: dict[str, tuple[Parameter, Tensor]] = {}
     for name, param in cell._params.items():
         if param.dtype.is_float and param.dtype is not dtype and name not in cell.written_params:
             casts[name] = (param, cast_to(param, dtype))
-    view = object.__new__(_views[kind])
+    view = object.__new__(_view_type(type(cell)))
     object.__getattribute__(view, "__dict__")["_view"] = (cell, casts)
     return view

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakSet
 
 from ..ops.registry import records, traces
 from ..parameter import Parameter, ParameterTuple
@@ -13,7 +14,7 @@ from ..tensor import Tensor
 if TYPE_CHECKING:
     from .cell import Cell
 
-_warned_of: set[type] = set()
+_warned_of: WeakSet[type] = WeakSet()
 """Classes of Cells that were seen being made inside a training step."""
 
 
