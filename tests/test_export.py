@@ -98,6 +98,26 @@ def evaluated(graph: Graph, feeds: dict[str, dict[str, np.ndarray]]) -> dict[Sou
     return {source: tensor.asnumpy() for source, tensor in run_graph(graph, feeds, Clock()).items()}
 
 
+def test_arguments_are_named_where_tensors_do_not_come_first(tmp_path: Path) -> None:
+    document = drawing(
+        {
+            "x": ("data.input", {"shape": [4], "rows": 5}),
+            "order": ("ops.argsort", {}),
+            "pick": ("ops.gather_elements", {"dim": 1}),
+        },
+        "x.out>order.input",
+        "x.out>pick.input",
+        "order.out>pick.index",
+    )
+    graph = build(document)
+    text = export_python(document, graph, tmp_path / "picked.py").source.read_text()
+    (line,) = [line for line in text.splitlines() if "gather_elements(" in line]
+    assert "ops.gather_elements(input=x, index=x_2, dim=1)" in line
+    rows = np.array([[3.0, 1.0, 2.0, 0.0]], np.float32)
+    values = evaluated(graph, {"x": {"out": rows}})
+    assert values[Source("pick", "out")].tolist() == [[0.0, 1.0, 2.0, 3.0]]
+
+
 @pytest.mark.parametrize("name", list(EXAMPLES))
 def test_an_exported_example_gives_what_the_graph_gives(name: str, tmp_path: Path) -> None:
     document = EXAMPLES[name]()
