@@ -26,6 +26,21 @@ def _signed(draw: Draw) -> tuple[np.ndarray, ...]:
     return draw.normal(*shape), draw.integers(0, 2, shape) * 2.0 - 1
 
 
+def _marked(draw: Draw) -> tuple[np.ndarray, ...]:
+    x, signs = _signed(draw)
+    return x, signs.astype(np.int64)
+
+
+def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
+    return functional.soft_margin_loss(x, y.to(x), reduction=reduction)
+
+
+def _divergence(x: Any, y: Any, reduction: str) -> Any:
+    # PyTorch warns of its own mean.
+    losses = functional.kl_div(x, y, reduction="none")
+    return losses if reduction == "none" else getattr(losses, reduction)()
+
+
 def _probabilities(draw: Draw) -> tuple[np.ndarray, ...]:
     shape = (draw.size(), 3)
     return draw.uniform(0.1, 0.9, shape), draw.uniform(0.1, 0.9, shape)
@@ -77,7 +92,7 @@ def _both(name: str, cell: str, make: Make, **options: Any) -> list[Pair]:
     renamed = options.pop("theirs", {})
     tolerance = options.pop("tolerance", 1.0)
     own_cell, own = getattr(nn, cell), getattr(ops, name)
-    peer = getattr(functional, options.pop("peer", name))
+    peer = options.pop("peer", None) or getattr(functional, name)
 
     def case(draw: Draw, ours: Callable[..., Any]) -> Case:
         word = draw.choice(WORDS)
@@ -102,8 +117,9 @@ def _weighed(name: str, ours: Callable[..., Any], theirs: Callable[..., Any]) ->
         weight = draw.uniform(0.5, 2.0, (4,))
         word = draw.choice(WORDS)
         return Case(
-            lambda x, y, w: ours(x, y, w, 2, word), lambda x, y, w: theirs(x, y, w, word),
-            (x, labels, weight),
+            lambda x, y: ours(x, y, ops.cast(weight, x.dtype), 2, word),
+            lambda x, y: theirs(x, y, torch.tensor(weight).to(x), word),
+            (x, labels),
         )  # fmt: skip
 
     return Pair(name, build)
@@ -167,7 +183,7 @@ PAIRS: list[Pair] = [
     *_both("mse_loss", "MSELoss", _two), *_both("l1_loss", "L1Loss", _two),
     *_both("smooth_l1_loss", "SmoothL1Loss", _two, beta=0.5),
     *_both("huber_loss", "HuberLoss", _two, delta=0.7),
-    *_both("soft_margin_loss", "SoftMarginLoss", _signed),
+    *_both("soft_margin_loss", "SoftMarginLoss", _marked, peer=_soft_margin),
     *_both("hinge_embedding_loss", "HingeEmbeddingLoss", _signed, margin=1.3),
     *_both("margin_ranking_loss", "MarginRankingLoss", _ranked, margin=0.2),
     *_both("cosine_embedding_loss", "CosineEmbeddingLoss", _cosines, margin=0.1),
@@ -177,7 +193,7 @@ PAIRS: list[Pair] = [
     *_both("multilabel_soft_margin_loss", "MultiLabelSoftMarginLoss", _probabilities),
     *_both("binary_cross_entropy", "BCELoss", _probabilities),
     *_both("binary_cross_entropy_with_logits", "BCEWithLogitsLoss", _probabilities),
-    *_both("kl_div", "KLDivLoss", _probabilities),
+    *_both("kl_div", "KLDivLoss", _probabilities, peer=_divergence),
     *_both("gaussian_nll_loss", "GaussianNLLLoss", _variances, full=True),
     *_both("poisson_nll_loss", "PoissonNLLLoss", _counts, full=True),
     *_both("cross_entropy", "CrossEntropyLoss", _labels), *_both("nll_loss", "NLLLoss", _places),
