@@ -62,15 +62,13 @@ def set_context(**settings: Any) -> None:
 
     Parameters
     ----------
-    mode : {PYNATIVE_MODE, GRAPH_MODE}
-        Whether a Cell runs op by op, or compiled. Plain functions are compiled by `jit` alone.
-    device_target : {"CPU", "GPU", "Ascend", "auto"}
-        Where tensors live; a device that this machine lacks is answered by the CPU, with a warning
-        the first time. ``"auto"`` takes the best there is.
-    **settings
-        MindSpore's other settings by their names. They are kept for `get_context` and change
-        nothing, except that `deterministic`, `check_bprop` and `pynative_synchronize` are always
-        on.
+    **settings : object
+        Settings by name. ``mode`` is ``PYNATIVE_MODE`` or ``GRAPH_MODE``: whether a Cell runs op by
+        op, or compiled; plain functions are compiled by `jit` alone. ``device_target`` is
+        ``"CPU"``, ``"GPU"``, ``"Ascend"`` or ``"auto"``: where tensors live; a device that this
+        machine lacks is answered by the CPU, with a warning the first time. MindSpore's other
+        settings are kept for `get_context` and change nothing; operations always answer at once,
+        repeat exactly, and check what a ``bprop`` gives.
 
     Raises
     ------
@@ -103,6 +101,11 @@ def get_context(attr_key: str) -> Any:
     ----------
     attr_key : str
         Its name, as for `set_context`.
+
+    Returns
+    -------
+    object
+        The value; of settings that were not changed, what Cellwire does.
 
     Raises
     ------

@@ -211,6 +211,11 @@ class Parameter(LazyTensor):
 class ParameterTuple(tuple[Parameter, ...]):
     """A tuple of Parameters.
 
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        The Parameters.
+
     Raises
     ------
     TypeError

@@ -9,6 +9,7 @@ import numpy as np
 
 from .dtype import DType, bfloat16, dtype_of, float32, int64
 from .shape import Aval
+from .syncs import syncs
 from .tensor_spec import TensorSpec
 from .tensor_text import tensor_text
 
@@ -16,19 +17,6 @@ Initializer = Callable[[tuple[int, ...], DType], np.ndarray]
 """Makes initial data: ``init(shape, dtype) -> ndarray``."""
 
 _new = object.__new__
-
-
-class SyncCounter:
-    """Counts how often values were read back into Python, where a device would have to wait."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
-syncs = SyncCounter()
-"""The process's count of synchronisations: ``asnumpy``, ``item``, ``float`` and their like."""
 
 
 class Tensor:
@@ -398,6 +386,16 @@ def tensor(
 
 def from_numpy(array: np.ndarray) -> Tensor:
     """Return a tensor that shares the memory of ``array``.
+
+    Parameters
+    ----------
+    array : ndarray
+        Any shape, of a known element type.
+
+    Returns
+    -------
+    Tensor
+        A tensor over the same memory: writes into one show in the other.
 
     Raises
     ------

@@ -10,7 +10,15 @@ from .shape import Aval, Dim, Shape, SymDim
 
 
 class TensorSpec:
-    """A tensor's shape and dtype alone, with ``None`` or a name for sizes not known yet."""
+    """A tensor's shape and dtype alone.
+
+    Parameters
+    ----------
+    shape : sequence of int, str or None
+        Sizes of the axes; None or a name for those that are not known yet.
+    dtype : DType
+        Element type.
+    """
 
     __slots__ = ("aval",)
 
