@@ -285,6 +285,8 @@ def test_sources_check_what_they_give() -> None:
         list(ds.GeneratorDataset(Squares(), "a", shuffle=False))
     with pytest.raises(TypeError, match=r"row 0: column 'a' got .*elements of object"):
         list(ds.GeneratorDataset([object()], "a"))
+    with pytest.raises(TypeError, match="column 'b' got a nested list whose parts differ"):
+        ds.NumpySlicesDataset({"a": [1, 2], "b": [[1], [2, 3]]})
     with pytest.raises(TypeError, match="column 'a' got a nested list"):
         list(ds.GeneratorDataset(lambda: iter([([[1], [2, 3]],)]), "a"))
 

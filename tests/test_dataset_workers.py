@@ -202,10 +202,13 @@ def test_spawned_workers_need_what_can_be_sent() -> None:
     method = ds.config.get_multiprocessing_start_method()
     ds.config.set_multiprocessing_start_method("spawn")
     try:
-        data = ds.GeneratorDataset([1, 2], "x", num_parallel_workers=2)
-        data = data.map(lambda x: x, "x", None, 2, python_multiprocessing=True)
+        data = ds.GeneratorDataset([1, 2], "x", num_parallel_workers=2, shuffle=False)
+        assert rows(data) == [[1], [2]]
+        local = ds.NumpySlicesDataset([1, 2], "x").map(
+            lambda x: x, "x", None, 2, python_multiprocessing=True
+        )
         with pytest.raises(TypeError, match="cannot be sent to them"):
-            list(data)
+            list(local)
     finally:
         ds.config.set_multiprocessing_start_method(method)
 

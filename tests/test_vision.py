@@ -187,6 +187,7 @@ def test_sizes() -> None:
     floats = np.array([[0.0, 1.0], [0.0, 1.0]], np.float32)
     wide = vision.Resize((2, 4))(floats)
     np.testing.assert_allclose(wide, [[0, 0.25, 0.75, 1]] * 2)
+    assert vision.Resize((2, 4))(floats.astype(np.float16)).dtype == np.float16
     labels = np.array([[0, 300], [0, 300]], np.int32)
     kept = vision.Resize((4, 4), Inter.NEAREST)(labels)
     assert (kept.dtype, sorted(set(kept.ravel().tolist()))) == (np.int32, [0, 300])

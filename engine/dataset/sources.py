@@ -11,7 +11,7 @@ import numpy as np
 
 from ..dtype import dtype_of
 from . import config, workers
-from .columns import Row, as_columns, listed, positive, require_distinct
+from .columns import Row, as_columns, listed, named_array, positive, require_distinct
 from .mappable import ArraysDataset, MappableDataset
 from .pipeline import Dataset
 from .randomness import Drawing, seed_python
@@ -44,6 +44,8 @@ class NumpySlicesDataset(ArraysDataset):
     ------
     ValueError
         If columns differ in length, or in number from the names.
+    TypeError
+        If a column holds something else than numbers or text.
     """
 
     def __init__(
@@ -59,16 +61,14 @@ class NumpySlicesDataset(ArraysDataset):
     ) -> None:
         where = "NumpySlicesDataset"
         if isinstance(data, Mapping):
-            arrays = [np.asarray(value) for value in data.values()]
-            default = [str(name) for name in data]
+            values, default = list(data.values()), [str(name) for name in data]
         else:
-            arrays = (
-                [np.asarray(v) for v in data] if isinstance(data, tuple) else [np.asarray(data)]
-            )
-            default = [f"column_{number}" for number in range(len(arrays))]
+            values = list(data) if isinstance(data, tuple) else [data]
+            default = [f"column_{number}" for number in range(len(values))]
         names = listed(column_names) or default
-        if len(names) != len(arrays):
-            raise ValueError(f"{where}: {len(names)} column names for {len(arrays)} columns.")
+        if len(names) != len(values):
+            raise ValueError(f"{where}: {len(names)} column names for {len(values)} columns.")
+        arrays = [named_array(value, name) for value, name in zip(values, names, strict=True)]
         require_distinct(where, names)
         if not arrays or any(array.ndim == 0 for array in arrays):
             raise ValueError(f"{where}: each column needs a first axis to slice along.")

@@ -102,7 +102,7 @@ def on_pillow(image: Any, function: Callable[[Any], Any], where: str) -> Any:
 def resampled(image: Any, function: Callable[[Any], Any]) -> Any:
     """Apply a function that moves pixels; images other than uint8 go channel by channel as floats.
 
-    Float results come as float32; integers are rounded.
+    They are computed in float32 and keep their element type; integers are rounded.
     """
     if is_pillow(image):
         return function(image)
@@ -122,7 +122,7 @@ def resampled(image: Any, function: Callable[[Any], Any]) -> Any:
         else:
             limits = np.iinfo(image.dtype)
             made = np.clip(np.rint(made), limits.min, limits.max)
-    made = made.astype(np.float32 if image.dtype.kind == "f" else image.dtype)
+    made = made.astype(image.dtype)
     return made[:, :, 0] if image.ndim == 2 else made
 
 
