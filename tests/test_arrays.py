@@ -146,11 +146,12 @@ def _leaves(value: Any) -> list[Any]:
     return list(value) if isinstance(value, tuple) else [value]
 
 
-def test_values_of_a_tensor_from_outside_are_not_baked_in() -> None:
+@pytest.mark.parametrize("pick", [ops.masked_select, lambda x, mask: x[mask]], ids=["op", "index"])
+def test_values_of_a_tensor_from_outside_are_not_baked_in(pick: Any) -> None:
     mask = cw.Tensor([True, False, False, True])
 
     def chosen(x: cw.Tensor) -> cw.Tensor:
-        return ops.masked_select(x, mask)
+        return pick(x, mask)
 
     compiled = cw.jit(chosen)
     row = cw.Tensor([1.0, 2.0, 3.0, 4.0])

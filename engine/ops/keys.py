@@ -117,6 +117,16 @@ def _values(mask: Tensor) -> np.ndarray:
                     "keep the shape with ops.where(mask, x, 0), or multiply by the mask",
                 )
             return known
+        from ..compiler.trace import Trace
+
+        trace = traces[-1]
+        if isinstance(trace, Trace) and id(mask) not in trace.made:
+            # Its values may be others at the next call, and the picked positions with them.
+            raise TraceBreak(
+                "a Bool tensor from outside the function, as an index, gives a shape that depends"
+                " on values",
+                "keep the shape with ops.where(mask, x, 0), or multiply by the mask",
+            )
     return mask.data
 
 
