@@ -57,7 +57,7 @@ def watching(reads: Reads) -> Iterator[None]:
         code = frame.f_code
         known = user.get(code)
         if known is None:
-            known = user[code] = is_user_code(code)
+            known = user[code] = is_user_code(code, frame.f_globals.get("__name__", ""))
         if event == "call":
             if known:
                 walked[id(frame)] = walk_frame(frame, reads, seen, walked)
@@ -114,9 +114,11 @@ def _note_made(tensor: Tensor) -> None:
         trace.made[id(tensor)] = tensor
 
 
-def is_user_code(code: types.CodeType) -> bool:
+def is_user_code(code: types.CodeType, module: str) -> bool:
     """Return whether a function's code is walked: the user's, and the Cells' own ``construct``."""
     path = code.co_filename
+    if path == "<string>" and module.startswith(f"{PACKAGE_NAME}."):
+        return False  # what dataclasses write for our own classes
     if in_package(path):
         return in_package(path, "engine/nn") and not path.endswith(OWN_FILES)
     # PySide6 puts its own function, of a file of that name, in the place of __import__.
