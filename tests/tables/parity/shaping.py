@@ -308,6 +308,11 @@ PAIRS: list[Pair] = [
 ]  # fmt: skip
 
 WITHOUT_PEER = {
+    "ops.cat": "another name of ops.concat",
+    "ops.expand": "another name of ops.broadcast_to",
+    "ops.moveaxis": "another name of ops.movedim",
+    "ops.row_stack": "another name of ops.vstack",
+    "ops.swapdims": "another name of ops.swapaxes",
     "ops.reverse_sequence": "rows turned round up to their lengths; compared with NumPy",
     "ops.shape": "gives the sizes; tests/test_arrays.py",
     "ops.rank": "gives the number of axes; tests/test_arrays.py",
