@@ -232,6 +232,11 @@ def test_lines_of_text_files(tmp_path: Path) -> None:
     by_file = {tuple(labels(ds.TextFileDataset(pattern, shuffle=ds.Shuffle.FILES), "text"))
                for _ in range(12)}  # fmt: skip
     assert by_file == {("one", "two words", "drei: äöü"), ("drei: äöü", "one", "two words")}
+    inside = [
+        labels(ds.TextFileDataset(pattern, shuffle=ds.Shuffle.INFILE), "text") for _ in range(12)
+    ]
+    assert {lines[2] for lines in inside} == {"drei: äöü"}
+    assert {lines[0] for lines in inside} == {"one", "two words"}
     cw.set_seed(0)
     (tmp_path / "b.txt").write_bytes(b"fine\n\xff")
     with pytest.raises(ds.DataError, match=r"b.txt, byte 5: 0xff is no UTF-8 text"):

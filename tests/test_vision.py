@@ -199,6 +199,7 @@ def test_changing_colours() -> None:
     assert vision.Invert()(values).tolist() == [[255, 155, 55, 0]]
     assert vision.Solarize((100, 200))(values).tolist() == [[0, 155, 55, 255]]
     assert vision.Solarize(200)(values).tolist() == [[0, 100, 55, 0]]
+    assert vision.Solarize((200, 200))(values).tolist() == [[0, 100, 55, 0]]
     assert vision.Posterize(2)(values).tolist() == [[0, 64, 192, 192]]
     assert vision.AdjustGamma(2)(values).tolist() == [[0, 39, 157, 255]]
     assert vision.AdjustGamma(1, 0.5)(values / 255).max() == 0.5

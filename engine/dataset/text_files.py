@@ -18,25 +18,31 @@ from .samplers import Countable, Sampler, Shuffle, select_sampler
 
 
 class FileOrderSampler(Sampler):
-    """All rows, the files in random order and rows as they stand in them.
+    """All rows, in random order of the files or within each of them.
 
     Parameters
     ----------
     counts : list of int
         How many rows each file has.
+    shuffle : Shuffle
+        ``FILES`` (rows as they stand in their file) or ``INFILE`` (files as they are given).
     num_samples : int, optional
         At most so many rows.
     """
 
-    def __init__(self, counts: Sequence[int], num_samples: int | None = None) -> None:
+    def __init__(
+        self, counts: Sequence[int], shuffle: Shuffle, num_samples: int | None = None
+    ) -> None:
         super().__init__(num_samples)
-        self.counts = np.asarray(counts, np.int64)
+        self.counts, self.shuffle = np.asarray(counts, np.int64), shuffle
 
     def draw(self, source: Countable) -> Any:
         """The numbers of the rows, file by file."""
-        starts = np.cumsum(self.counts) - self.counts
-        order = stream().permutation(len(self.counts))
-        return np.concatenate([starts[at] + np.arange(int(self.counts[at])) for at in order])
+        ends = np.cumsum(self.counts)
+        files = [np.arange(end - count, end) for count, end in zip(self.counts, ends, strict=True)]
+        if self.shuffle is Shuffle.INFILE:
+            return np.concatenate([stream().permutation(rows) for rows in files])
+        return np.concatenate([files[at] for at in stream().permutation(len(files))])
 
 
 def expanded(where: str, dataset_files: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -65,8 +71,10 @@ def file_sampler(
     """The sampler of rows in files; by default all rows are shuffled."""
     if isinstance(shuffle, str):
         shuffle = Shuffle(shuffle)
-    if shuffle is Shuffle.FILES and num_shards is None:
-        return FileOrderSampler(counts, num_samples)
+    if isinstance(shuffle, Shuffle) and shuffle is not Shuffle.GLOBAL:
+        if num_shards is not None:
+            raise ValueError(f"{where}: shards take shuffle True, False or Shuffle.GLOBAL.")
+        return FileOrderSampler(counts, shuffle, num_samples)
     shuffled = None if shuffle is None else bool(shuffle)
     return select_sampler(where, num_samples, None, shuffled, num_shards, shard_id)
 
@@ -83,7 +91,8 @@ class TextFileDataset(ArraysDataset):
     num_parallel_workers : int, optional
         Taken for MindSpore's scripts; rows in memory take no worker.
     shuffle : bool or Shuffle
-        All lines in random order, only the files (``Shuffle.FILES``), or nothing (False).
+        All lines in random order, only the files (``Shuffle.FILES``), only the lines of each file
+        (``Shuffle.INFILE``), or nothing (False).
     num_shards, shard_id : int, optional
         How many shares the rows are dealt out to, and which this is.
 
@@ -154,7 +163,8 @@ class CSVDataset(ArraysDataset):
     num_parallel_workers : int, optional
         Taken for MindSpore's scripts; rows in memory take no worker.
     shuffle : bool or Shuffle
-        All rows in random order, only the files (``Shuffle.FILES``), or nothing (False).
+        All rows in random order, only the files (``Shuffle.FILES``), only the rows of each file
+        (``Shuffle.INFILE``), or nothing (False).
     num_shards, shard_id : int, optional
         How many shares the rows are dealt out to, and which this is.
 

@@ -244,7 +244,7 @@ class Solarize(ImageTransform):
     Parameters
     ----------
     threshold : int or (int, int)
-        The range in 0..255, both ends included; one number v means v..255.
+        The range in 0..255, both ends included; one number v, or (v, v), means v..255.
     """
 
     def __init__(self, threshold: float | Sequence[float]) -> None:
@@ -259,8 +259,9 @@ class Solarize(ImageTransform):
 
 
 def solarized(image: Any, limits: Sequence[float], where: str) -> Any:
-    """The image with values within limits inverted."""
+    """The image with values within limits inverted; equal limits mean all from there up."""
     low, high = limits
+    high = 255 if low == high else high
     return mapped(image, lambda x: np.where((x >= low) & (x <= high), 255 - x, x), where)
 
 
