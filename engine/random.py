@@ -52,6 +52,11 @@ def state() -> RandomState:
 def set_seed(seed: int) -> None:
     """Start the current stream again from ``seed``.
 
+    Parameters
+    ----------
+    seed : int
+        Where it starts, not negative.
+
     Raises
     ------
     TypeError
@@ -71,7 +76,13 @@ def seedings() -> int:
 
 
 def get_seed() -> int:
-    """Return the current stream's seed."""
+    """Return the current stream's seed.
+
+    Returns
+    -------
+    int
+        The seed from which it started.
+    """
     return state().seed
 
 
@@ -188,29 +199,58 @@ def _require_seed(name: str, seed: int) -> None:
 
 
 def manual_seed(seed: int) -> None:
-    """Start the current stream again from ``seed``: ``set_seed`` by its other name."""
+    """Start the current stream again from ``seed``: ``set_seed`` by its other name.
+
+    Parameters
+    ----------
+    seed : int
+        Where it starts, not negative.
+    """
     set_seed(seed)
 
 
 def seed() -> int:
-    """Start the current stream again from a seed that nobody can foresee, and return it."""
+    """Start the current stream again from a seed that nobody can foresee.
+
+    Returns
+    -------
+    int
+        The seed.
+    """
     chosen = secrets.randbits(62)
     set_seed(chosen)
     return chosen
 
 
 def initial_seed() -> int:
-    """Return the seed from which the current stream started."""
+    """Return the seed from which the current stream started.
+
+    Returns
+    -------
+    int
+        The seed.
+    """
     return state().seed
 
 
 def get_rng_state() -> Tensor:
-    """Return where the current stream stands, an Int64 tensor ``[2]`` for ``set_rng_state``."""
+    """Return where the current stream stands.
+
+    Returns
+    -------
+    Tensor
+        Int64 ``[2]`` for ``set_rng_state``.
+    """
     return wrap(np.array(state().save(), np.int64))
 
 
 def set_rng_state(state: Tensor) -> None:
     """Let the current stream go on from where ``get_rng_state`` was called.
+
+    Parameters
+    ----------
+    state : Tensor
+        What ``get_rng_state`` returned.
 
     Raises
     ------

@@ -33,7 +33,6 @@ from .array import (
     broadcast_to,
     expand,
     expand_dims,
-    flatten,
     identity,
     permute,
     reshape,
@@ -54,11 +53,9 @@ from .axes import (
     moveaxis,
     movedim,
     narrow,
-    ravel,
     reverse,
     roll,
     rot90,
-    unflatten,
 )
 from .batch_norm import batch_norm
 from .bessel import (
@@ -228,6 +225,11 @@ from .exponentials import (
     logit,
     xdivy,
     xlogy,
+)
+from .flattening import (
+    flatten,
+    ravel,
+    unflatten,
 )
 from .folding import (
     fold,

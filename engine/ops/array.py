@@ -180,7 +180,20 @@ def transpose(input: TensorLike, axes: Sequence[int]) -> Call:
 
 
 def permute(input: Tensor, axis: Sequence[int]) -> Tensor:
-    """Put the axes in another order: ``transpose`` by MindSpore's other name."""
+    """Put the axes in another order: ``transpose`` by MindSpore's other name.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    axis : tuple of int
+        For each axis of the result the axis of ``input``.
+
+    Returns
+    -------
+    Tensor
+        A view with its axes permuted.
+    """
     return transpose(input, tuple(axis))
 
 
@@ -366,65 +379,21 @@ def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None) -> Call:
     return (tensor,), {"axis": normalize_axes("squeeze", axis, len(shape))}
 
 
-def _flat_shape(shape: Shape, start_dim: int, end_dim: int) -> Shape:
-    if not shape:
-        return (1,)
-    first = normalize_axis("flatten", start_dim, max(len(shape), 2))
-    last = normalize_axis("flatten", end_dim, len(shape))
-    if first >= len(shape):
-        return (*shape, 1)
-    if first > last:
-        raise ShapeError(
-            f"flatten: start_dim {start_dim} lies behind end_dim {end_dim}; give the first axis"
-            " to join, then the last."
-        )
-    return (*shape[:first], element_count(shape[first : last + 1]), *shape[last + 1 :])
-
-
-@op(
-    infer=lambda input, start_dim, end_dim: Aval(
-        _flat_shape(input.shape, start_dim, end_dim), input.dtype
-    ),
-    kernel=lambda input, start_dim, end_dim: input.reshape(
-        _flat_shape(input.shape, start_dim, end_dim)
-    ),
-    grad=_reshape_grad,
-    lowering=View(),
-    category="array",
-    inputs=("input",),
-)
-def flatten(input: TensorLike, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Call:
-    """Join the axes from ``start_dim`` to ``end_dim`` into one.
+def unsqueeze(input: TensorLike, dim: int) -> Tensor:
+    """Put in an axis of size 1: ``expand_dims`` by its other name.
 
     Parameters
     ----------
     input : Tensor
         Any shape.
-    order : str
-        ``"C"`` with the last axis running fastest, ``"F"`` with the first.
-    start_dim, end_dim : int
-        The first and the last axis to join.
+    dim : int
+        Where the new axis stands in the result.
 
     Returns
     -------
     Tensor
-        The elements with fewer axes; one axis more where ``start_dim`` is behind the last.
-
-    Raises
-    ------
-    ValueError
-        If ``order`` is another.
+        A view with one axis more.
     """
-    if order not in {"C", "F"}:
-        raise ValueError(f"flatten: order must be 'C' or 'F', it is {order!r}.")
-    tensor = as_tensor(input)
-    if order == "F":
-        tensor = transpose(tensor, tuple(range(len(tensor.shape)))[::-1])
-    return (tensor,), {"start_dim": int(start_dim), "end_dim": int(end_dim)}
-
-
-def unsqueeze(input: TensorLike, dim: int) -> Tensor:
-    """Put in an axis of size 1: ``expand_dims`` by its other name."""
     return expand_dims(input, dim)
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..shape import Aval, Dim, Shape, ShapeError, SymDim, element_count, shape_text
+from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
 from . import slicing
-from .array import reshape
 from .cast import TensorLike, as_tensor
 from .registry import Call, GradContext, Grads, Host, Op, View, apply, op
-from .rules import as_shape, normalize_axes, normalize_axis, same
+from .rules import normalize_axes, normalize_axis, same
 
 Ints = int | Sequence[int]
 
@@ -124,7 +123,20 @@ def flip(input: TensorLike, dims: Ints) -> Call:
 
 
 def reverse(x: TensorLike, axis: Ints) -> Tensor:
-    """Turn the order of the elements round along axes: ``flip`` by MindSpore's other name."""
+    """Turn the order of the elements round along axes: ``flip`` by MindSpore's other name.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape.
+    axis : int or tuple of int
+        The axes.
+
+    Returns
+    -------
+    Tensor
+        A view from the last element to the first.
+    """
     return flip(x, axis)
 
 
@@ -283,88 +295,6 @@ def roll(input: TensorLike, shifts: Ints, dims: Ints | None = None) -> Call:
     if len(axes) != len(places):
         raise ShapeError(f"roll: {len(places)} shifts and {len(axes)} dims must be as many.")
     return (tensor,), {"shifts": places, "dims": axes}
-
-
-def _reshape_grad(ctx: GradContext) -> Grads:
-    return (reshape(ctx.dout, ctx.inputs[0].shape),)
-
-
-@op(
-    infer=lambda input: Aval((element_count(input.shape),), input.dtype),
-    kernel=lambda input: input.reshape(-1),
-    grad=_reshape_grad,
-    lowering=View(),
-    category="array",
-    method=True,
-)
-def ravel(input: TensorLike) -> Call:
-    """Put all elements in one row.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape.
-
-    Returns
-    -------
-    Tensor
-        One axis.
-    """
-    return (as_tensor(input),), {}
-
-
-def _unflatten_shape(shape: Shape, axis: int, sizes: Shape) -> Shape:
-    known = element_count([size for size in sizes if size != -1])
-    holes = sum(size == -1 for size in sizes)
-    whole = shape[axis]
-    rest: Dim = whole // known if holes == 1 and known != 0 else 1
-    full = tuple(rest if size == -1 else size for size in sizes)
-    if holes > 1 or element_count(full) != whole:
-        raise ShapeError(
-            f"unflatten: unflattened_size {shape_text(sizes)} does not make up axis {axis} of size"
-            f" {whole}; the sizes must multiply to it, and one may be -1."
-        )
-    return (*shape[:axis], *full, *shape[axis + 1 :])
-
-
-@op(
-    infer=lambda input, axis, unflattened_size: Aval(
-        _unflatten_shape(input.shape, axis, unflattened_size), input.dtype
-    ),
-    kernel=lambda input, axis, unflattened_size: input.reshape(
-        _unflatten_shape(input.shape, axis, unflattened_size)
-    ),
-    grad=_reshape_grad,
-    lowering=View(),
-    category="array",
-    inputs=("input",),
-    method=True,
-)
-def unflatten(input: TensorLike, axis: int, unflattened_size: Sequence[int]) -> Call:
-    """Split one axis into several.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape.
-    axis : int
-        The axis to split.
-    unflattened_size : tuple of int
-        The new sizes; one may be -1 and is worked out.
-
-    Returns
-    -------
-    Tensor
-        A view with more axes.
-
-    Raises
-    ------
-    ValueError
-        If the sizes do not multiply to the axis.
-    """
-    tensor = as_tensor(input)
-    at = normalize_axis("unflatten", axis, len(tensor.shape))
-    return (tensor,), {"axis": at, "unflattened_size": as_shape(unflattened_size)}
 
 
 def _narrow_rule(input: Aval, axis: int, start: Dim, length: Dim) -> Aval:

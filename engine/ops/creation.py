@@ -138,28 +138,95 @@ def full(size: Any, fill_value: float, dtype: Any = None) -> Call:
 
 
 def zeros(size: Any, dtype: Any = float32) -> Tensor:
-    """Return zeros of a shape and dtype (``Float32`` by default)."""
+    """Return zeros.
+
+    Parameters
+    ----------
+    size : int or sequence of int
+        Shape.
+    dtype : DType
+        Element type.
+
+    Returns
+    -------
+    Tensor
+        The zeros.
+    """
     return full(size, 0, dtype or float32)
 
 
 def ones(size: Any, dtype: Any = float32) -> Tensor:
-    """Return ones of a shape and dtype (``Float32`` by default)."""
+    """Return ones.
+
+    Parameters
+    ----------
+    size : int or sequence of int
+        Shape.
+    dtype : DType
+        Element type.
+
+    Returns
+    -------
+    Tensor
+        The ones.
+    """
     return full(size, 1, dtype or float32)
 
 
 def empty(*size: Any, dtype: Any = float32) -> Tensor:
-    """Return a tensor whose values mean nothing yet (zeros), in a shape of sizes or a tuple."""
+    """Return a tensor whose values mean nothing yet; they are zeros.
+
+    Parameters
+    ----------
+    *size : int
+        The shape, as several sizes or one tuple.
+    dtype : DType
+        Element type.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+    """
     shape = size[0] if len(size) == 1 and isinstance(size[0], tuple | list) else size
     return full(shape, 0, dtype or float32)
 
 
 def empty_like(input: TensorLike, *, dtype: Any = None) -> Tensor:
-    """Return a tensor whose values mean nothing yet (zeros), in the shape of ``input``."""
+    """Return a tensor whose values mean nothing yet (they are zeros), in the shape of ``input``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Gives the shape.
+    dtype : DType, optional
+        Element type; by default the input's.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+    """
     return zeros_like(input, dtype)
 
 
 def fill(type: Any, shape: Any, value: float) -> Tensor:
-    """Return a tensor of an element type and shape filled with one number."""
+    """Return a tensor filled with one number.
+
+    Parameters
+    ----------
+    type : DType
+        Element type.
+    shape : tuple of int
+        Shape.
+    value : number
+        The number.
+
+    Returns
+    -------
+    Tensor
+        The filled tensor.
+    """
     return full(shape, value, type)
 
 
@@ -205,12 +272,24 @@ def arange(start: float = 0, end: float | None = None, step: float = 1, dtype: A
 
 
 def range(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000) -> Tensor:
-    """Return numbers from ``start`` up to, not including, ``end``; tensors without axes will do.
+    """Return numbers from ``start`` up to, not including, ``end``.
+
+    Parameters
+    ----------
+    start, end, step : number or Tensor
+        As of ``arange``; tensors have one element.
+    maxlen : int
+        The most numbers allowed.
+
+    Returns
+    -------
+    Tensor
+        One axis.
 
     Raises
     ------
     ValueError
-        If they are more than ``maxlen``.
+        If they are more than ``maxlen``, or ``step`` is zero.
     """
     given = (start, end, step)
     numbers = [item.item() if isinstance(item, Tensor) else item for item in given]

@@ -9,7 +9,17 @@ import numpy as np
 
 from ..dtype import dtype_of
 from ..tensor import Tensor
-from . import arithmetic, array, creation, logic, reduce, rounding, statistics, unbroadcast
+from . import (
+    arithmetic,
+    array,
+    creation,
+    flattening,
+    logic,
+    reduce,
+    rounding,
+    statistics,
+    unbroadcast,
+)
 from .cast import as_tensor, cast
 from .draws import uniform
 from .index import gather
@@ -37,7 +47,7 @@ def _astype(self: Tensor, dtype: Any, copy: bool = True) -> Tensor:
 
 def _flatten(self: Tensor, order: str = "C", *, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Join axes into one, by default all."""
-    return array.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+    return flattening.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
 
 
 def _extremum(value: Any, position: Any) -> Any:

@@ -91,7 +91,22 @@ def gather_elements(input: TensorLike, dim: int, index: TensorLike) -> Call:
 
 
 def gather_d(x: TensorLike, dim: int, index: TensorLike) -> Tensor:
-    """Pick single elements along an axis: ``gather_elements`` by MindSpore's other name."""
+    """Pick single elements along an axis: ``gather_elements`` by MindSpore's other name.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    dim : int
+        The axis to pick from.
+    index : Tensor
+        Integers, with the input's axes.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``index``.
+    """
     return gather_elements(x, dim, index)
 
 
@@ -386,5 +401,20 @@ def repeat_interleave(
 
 
 def repeat_elements(x: TensorLike, rep: int, axis: int = 0) -> Tensor:
-    """Repeat each element along an axis: ``repeat_interleave`` by one number."""
+    """Repeat each element along an axis: ``repeat_interleave`` by one number.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    rep : int
+        How often.
+    axis : int
+        The axis.
+
+    Returns
+    -------
+    Tensor
+        The repeated elements.
+    """
     return repeat_interleave(x, int(rep), axis)

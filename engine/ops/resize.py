@@ -134,7 +134,28 @@ def upsample(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Tensor:
-    """Bring images to another size: ``interpolate`` by MindSpore's other name."""
+    """Bring images to another size: ``interpolate`` by MindSpore's other name.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``[n, c, w]``, ``[n, c, h, w]`` or ``[n, c, d, h, w]``, a float type.
+    size : int or tuple of int, optional
+        The new sizes of the axes after the channels.
+    scale_factor : float or tuple of float, optional
+        What the sizes are multiplied by, in the place of ``size``.
+    mode : str
+        How pixels are read, as of ``interpolate``.
+    align_corners : bool, optional
+        Whether the centres of the outer pixels stay where they are.
+    recompute_scale_factor : bool, optional
+        Whether pixels lie where the rounded sizes put them, else where ``scale_factor`` does.
+
+    Returns
+    -------
+    Tensor
+        The input's axes with the new sizes.
+    """
     return interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
 

@@ -19,32 +19,98 @@ from .rules import normalize_axis, require_int, require_ndim
 
 
 def shape(input_x: Tensor) -> Shape:
-    """Return the sizes of the axes."""
+    """Return the sizes of the axes.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        Any shape.
+
+    Returns
+    -------
+    tuple of int
+        One size an axis; symbols where a size is not known yet.
+    """
     return tuple(as_tensor(input_x).shape)
 
 
 def rank(input_x: Tensor) -> Tensor:
-    """Return the number of axes, Int64 without axes."""
+    """Return the number of axes.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        Any shape.
+
+    Returns
+    -------
+    Tensor
+        Int64 without axes.
+    """
     return constant(np.asarray(len(as_tensor(input_x).shape), np.int64))
 
 
 def size(input_x: Tensor) -> Dim:
-    """Return the number of elements."""
+    """Return the number of elements.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        Any shape.
+
+    Returns
+    -------
+    int
+        The number; symbolic where a size is not known yet.
+    """
     return element_count(as_tensor(input_x).shape)
 
 
 def numel(input: Tensor) -> Dim:
-    """Return the number of elements: ``size`` by its other name."""
+    """Return the number of elements: ``size`` by its other name.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+
+    Returns
+    -------
+    int
+        The number; symbolic where a size is not known yet.
+    """
     return size(input)
 
 
 def dtype(input_x: Tensor) -> DType:
-    """Return the element type."""
+    """Return the element type.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        Any shape.
+
+    Returns
+    -------
+    DType
+        The type.
+    """
     return as_tensor(input_x).dtype
 
 
 def is_tensor(obj: object) -> bool:
-    """Return whether an object is a Tensor (a Parameter is one)."""
+    """Return whether an object is a Tensor (a Parameter is one).
+
+    Parameters
+    ----------
+    obj : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+    """
     return isinstance(obj, Tensor)
 
 

@@ -254,5 +254,18 @@ def unbind(input: TensorLike, dim: int = 0) -> Call:
 
 
 def unstack(input_x: TensorLike, axis: int = 0) -> tuple[Tensor, ...]:
-    """Take a tensor apart along an axis: ``unbind`` by MindSpore's other name."""
+    """Take a tensor apart along an axis: ``unbind`` by MindSpore's other name.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        At least one axis, of a known size.
+    axis : int
+        The axis, which is left out of the parts.
+
+    Returns
+    -------
+    tuple of Tensor
+        One view for each position along the axis.
+    """
     return unbind(input_x, axis)
