@@ -116,7 +116,9 @@ class Reads(Recorder):
         self._known.add(id(tensor))
         self.tensors.append(tensor)
 
-    def note_write(self, tensor: Tensor, before: np.ndarray | None = None) -> None:
+    def note_write(
+        self, tensor: Tensor, before: np.ndarray | None = None, part: np.ndarray | None = None
+    ) -> None:
         """Note what stood in a tensor's memory when the block began."""
         self._writes.setdefault(id(tensor), (tensor, before))
 

@@ -7,15 +7,19 @@ NumPy kernel only, has a rule by name or runs example by example, which ``VmapWa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..ops import array, linalg, registry
 from ..ops.brackets import getitem
+from ..ops.index import gather
 from ..ops.joining import stack
-from ..ops.registry import Composite, Gemm, Op, Pointwise, Reduce
+from ..ops.registry import Composite, Gemm, Op, Pointwise, Reduce, View
 from ..shape import Aval, Shape
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from .windows import WINDOW_RULES
 
 if TYPE_CHECKING:
@@ -39,7 +43,7 @@ def batch_rule(op: Op) -> Rule | None:
         return _reduction
     if isinstance(lowering, Gemm):
         return _contraction
-    return _along_axes
+    return _view if isinstance(lowering, View) else _along_axes
 
 
 def _is_whole(trace: BatchTrace, tensor: Tensor) -> bool:
@@ -140,6 +144,20 @@ def _reshaping(trace: BatchTrace, op: Op, inputs: tuple[Tensor, ...], attrs: Att
 def _flatten(trace: BatchTrace, op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
     in_order = attrs.get("order", "C") == "C"
     return (_reshaping if in_order else _example_by_example)(trace, op, inputs, attrs)
+
+
+def _view(trace: BatchTrace, op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
+    """Views without a rule of their own: elements are taken from where the kernel finds them."""
+    (tensor,) = inputs
+    if not all(isinstance(size, int) for size in tensor.shape):
+        return _example_by_example(trace, op, inputs, attrs)
+    count = math.prod(tensor.shape)
+    places = op.kernel(np.arange(count).reshape(tensor.shape), **attrs)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    outer = registry.active_trace()
+    flat = np.ascontiguousarray(places).reshape(-1)
+    indices = wrap(flat) if outer is None else outer.literal(flat)
+    rows = array.reshape(trace.whole(tensor), (trace.size, count))
+    return array.reshape(gather(rows, indices, 1), (trace.size, *places.shape))
 
 
 def _transpose(trace: BatchTrace, op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
