@@ -72,7 +72,7 @@ class Observer:
 
     # what a record is asked for
 
-    def note_write(self, tensor: Any, before: Any = None) -> None:
+    def note_write(self, tensor: Any, before: Any = None, part: Any = None) -> None:
         """Writes take no part in a profile."""
 
     def _op_ran(self, entry: Entry) -> None:
