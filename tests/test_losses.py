@@ -164,3 +164,32 @@ def test_complaint_14_a_second_derivative_that_is_not_there_raises() -> None:
 def test_other_reductions_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="reduction must be"):
         getattr(nn, name)(reduction="average")
+
+
+def test_sampled_softmax_of_all_classes_is_softmax() -> None:
+    weights, biases, inputs = tensor(6, 3), tensor(6), tensor(4, 3)
+    labels = np.array([[1], [5], [0], [2]], np.int32)
+    every = (cw.Tensor(np.arange(6)), cw.Tensor(np.ones((4, 1))), cw.Tensor(np.ones(6)))
+    cell = nn.SampledSoftmaxLoss(6, 6, sampled_values=every, reduction="mean")
+    found = cell(weights, biases, cw.Tensor(labels), inputs)
+    logits = ops.dense(inputs, weights, biases)
+    expected = ops.cross_entropy(logits, cw.Tensor(labels[:, 0]))
+    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-6)
+    drawn = nn.SampledSoftmaxLoss(3, 6, seed=1)(weights, biases, cw.Tensor(labels), inputs)
+    assert drawn.shape == (4,)
+    assert np.isfinite(drawn.asnumpy()).all()
+
+
+def test_small_classes_are_drawn_more_often() -> None:
+    cw.set_seed(3)
+    labels = cw.Tensor(np.array([[0]]))
+    sampled, of_right, of_drawn = ops.log_uniform_candidate_sampler(labels, 1, 4000, False, 9)
+    share = np.bincount(sampled.asnumpy(), minlength=9) / 4000
+    expected = np.log((np.arange(9) + 2) / (np.arange(9) + 1)) / np.log(10)
+    np.testing.assert_allclose(share, expected, atol=0.03)
+    np.testing.assert_allclose(of_right.asnumpy(), [[expected[0] * 4000]], rtol=1e-5)
+    np.testing.assert_allclose(of_drawn.asnumpy(), expected[sampled.asnumpy()] * 4000, rtol=1e-5)
+    unique = ops.log_uniform_candidate_sampler(labels, 1, 9, True, 9)[0]
+    assert sorted(unique.asnumpy().tolist()) == list(range(9))
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        ops.log_uniform_candidate_sampler(labels, 1, 10, True, 9)

@@ -143,6 +143,9 @@ from .sample_norm import (
     LayerNorm,
     RMSNorm,
 )
+from .sampled_softmax import (
+    SampledSoftmaxLoss,
+)
 from .schedule import (
     CosineDecayLR,
     ExponentialDecayLR,
@@ -332,6 +335,7 @@ __all__ = [
     "ResizeBilinear",
     "Roll",
     "Rprop",
+    "SampledSoftmaxLoss",
     "SeLU",
     "SequentialCell",
     "SiLU",

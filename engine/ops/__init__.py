@@ -96,6 +96,9 @@ from .blocks import (
     space_to_batch_nd,
     space_to_depth,
 )
+from .candidates import (
+    log_uniform_candidate_sampler,
+)
 from .cast import cast
 from .chains import (
     chain_matmul,
@@ -917,6 +920,7 @@ __all__ = [
     "log2",
     "log10",
     "log_softmax",
+    "log_uniform_candidate_sampler",
     "logaddexp",
     "logaddexp2",
     "logcumsumexp",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import sampled
+from cellwire.engine.ops import candidates, sampled
 from scipy import special
 
 from op_samples.sample import N, Sample, normal
@@ -54,4 +54,7 @@ SAMPLES: list[Sample] = [
                                                             -1), (X,), differentiable=False),
     Sample("rrelu_by_key", lambda x: sampled.rrelu_by_key(x, ops.cast(KEY, "int64"), 0.1, 0.3),
            (X,)),
+    Sample("candidates_by_key",
+           lambda c: candidates.candidates_by_key(ops.cast(KEY, "int64"), c, 3, True, 9),
+           (np.array([[1]] * N),), differentiable=False),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from op_samples.sample import N, Sample, bools, integers, normal, positive
 X, Y, P = normal(N, 2), normal(N, 2, seed=1), positive(N, 2)
 UNIT = X / 4  # within -1..1
 ODD = np.array([np.nan, np.inf, -np.inf, 0.0, 1.0])
-NO = {"differentiable": False}
+NO: dict[str, Any] = {"differentiable": False}
 
 
 def _unary(name: str, reference: Callable[..., Any], x: np.ndarray = X, **more: Any) -> Sample:

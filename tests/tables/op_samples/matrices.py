@@ -17,7 +17,7 @@ RIGHT = normal(N, 3, 1, seed=1)
 V, W = normal(3, seed=2), normal(4, seed=3)
 SQUARE = normal(N, 3, 3, seed=4) + 2 * np.eye(3)
 TALL = normal(N, 4, 3, seed=6)
-NO = {"differentiable": False}
+NO: dict[str, Any] = {"differentiable": False}
 
 
 def _symmetric(x: Any) -> Any:
@@ -170,6 +170,7 @@ def _decomposed() -> list[Sample]:
 
 
 def _norms() -> list[Sample]:
+    conditions: list[Any] = [None, -2, 1, "fro"]
     orders: list[Any] = ["fro", "nuc", 2, -2, 1, -1, np.inf, -np.inf]
     return [
         *(Sample("matrix_norm", lambda x, p=p: ops.matrix_norm(x, p), (TALL,),
@@ -181,7 +182,7 @@ def _norms() -> list[Sample]:
         Sample("norm", lambda x: ops.norm(x, "nuc", (0, 2), True), (TALL,),
                lambda x: np.linalg.norm(x, "nuc", (0, 2), keepdims=True), symbolic=False),
         *(Sample("matrix_cond", lambda x, p=p: ops.matrix_cond(x, p), (SQUARE,),
-                 lambda x, p=p: np.linalg.cond(x, p)) for p in (None, -2, 1, "fro")),
+                 lambda x, p=p: np.linalg.cond(x, p)) for p in conditions),
     ]  # fmt: skip
 
 

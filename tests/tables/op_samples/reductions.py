@@ -14,7 +14,7 @@ from op_samples.sample import N, Sample, bools, distinct, integers, normal, posi
 X, CUBE = normal(N, 3), distinct(N, 2, 3)
 HOLES = np.where(np.arange(15).reshape(N, 3) % 4 == 1, np.nan, normal(N, 3))
 ZEROS = np.array([[1.0, 2.0, 3.0], [0.0, 2.0, 3.0], [2.0, 0.0, 0.0]])
-NO = {"differentiable": False}
+NO: dict[str, Any] = {"differentiable": False}
 
 
 def _over_axes(name: str, reference: Any, keep: str = "keepdims", **more: Any) -> list[Sample]:

@@ -110,7 +110,7 @@ def _norm_clipped(draw: Draw) -> Case:
     arrays = (draw.normal(3, 4), draw.normal(5))
 
     def theirs(*tensors: Any) -> Any:
-        norm = torch.sqrt(sum((t * t).sum() for t in tensors))
+        norm = torch.cat([t.reshape(-1) for t in tensors]).norm()
         return [t * torch.clamp(0.5 / (norm + 1e-6), max=1.0) for t in tensors]
 
     return Case(lambda *t: ops.clip_by_norm(t, 0.5), theirs, arrays)
@@ -120,7 +120,7 @@ def _globally_clipped(draw: Draw) -> Case:
     arrays = (draw.normal(3, 4), draw.normal(5))
 
     def theirs(*tensors: Any) -> Any:
-        norm = torch.sqrt(sum((t * t).sum() for t in tensors))
+        norm = torch.cat([t.reshape(-1) for t in tensors]).norm()
         return [t * 0.5 / torch.clamp(norm, min=0.5) for t in tensors]
 
     return Case(lambda *t: ops.clip_by_global_norm(t, 0.5), theirs, arrays)

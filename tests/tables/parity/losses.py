@@ -216,5 +216,7 @@ PAIRS: list[Pair] = [
 WITHOUT_PEER = {
     "nn.LossBase": "the base of losses, computes nothing",
     "nn.FocalLoss": "not in PyTorch; tested against its formula",
+    "nn.SampledSoftmaxLoss": "not in PyTorch; tested against softmax over all classes",
+    "ops.log_uniform_candidate_sampler": "not in PyTorch; tested by its distribution",
     "nn.MultiClassDiceLoss": "not in PyTorch; tested against its formula",
 }

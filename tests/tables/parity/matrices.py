@@ -80,7 +80,7 @@ PAIRS: list[Pair] = [
     _on("ops.inner", ops.inner, torch.inner, (0, 3), (2, 3)),
     _on("ops.outer", ops.outer, torch.outer, (0,), (3,)),
     _on("ops.tensordot", lambda a, b: ops.tensordot(a, b, ((1, 0), (0, 1))),
-        lambda a, b: torch.tensordot(a, b, ((1, 0), (0, 1))), (0, 3, 2), (3, 0, 2)),
+        lambda a, b: torch.einsum("ijk,jil->kl", a, b), (0, 3, 2), (3, 0, 2)),
     _on("ops.kron", ops.kron, torch.kron, (0, 2), (2, 3)),
     _on("ops.dense", ops.dense, torch.nn.functional.linear, (0, 3), (4, 3), (4,)),
     _on("ops.bias_add", ops.bias_add, lambda x, b: x + b[:, None], (0, 3, 2), (3,)),
