@@ -399,7 +399,6 @@ def test_random_numbers_in_a_loop_of_known_length(how: Callable[[Any], Any]) -> 
     [
         (lambda: ops.scan(lambda c, x: c, x_of(1), x_of(1)), TypeError, "pair"),
         (lambda: ops.scan(lambda c, x: (c, x), x_of(1)), ValueError, "give xs or length"),
-        (lambda: ops.scan(lambda c, x: (c, x), 0, x_of(1), 2), ValueError, "one length"),
         (lambda: ops.scan(lambda c, x: (c, x), 0, (x_of(1), x_of(1, 2))), ValueError, "one length"),
         (lambda: ops.scan(lambda c, x: (c, x), 0, Tensor(1.0)), ValueError, "no axis"),
         (lambda: ops.scan(3, x_of(1), x_of(1)), TypeError, "must be callable"),
@@ -446,86 +445,3 @@ def test_control_flow_in_vectorized_functions(how: Callable[[Any], Any]) -> None
     np.testing.assert_allclose(vmap(grad(fn))(x).asnumpy(), slopes, 1e-6)
     np.testing.assert_allclose(how(vmap(fn))(x).asnumpy(), expected, 1e-6)
     np.testing.assert_allclose(how(grad(lambda x: vmap(fn)(x).sum()))(x).asnumpy(), slopes, 1e-6)
-
-
-@HOW
-def test_row_32_python_control_flow_is_derived(how: Callable[[Any], Any]) -> None:
-    def fn(x: Tensor) -> Tensor:
-        y = x
-        for number in range(3):
-            y = y * x if number % 2 == 0 else y + x
-        while y.sum() < 50:
-            y = y * 2
-        return y * x if y.sum() > 60 else y
-
-    for x in (Tensor([2.0], "float64"), Tensor([3.0], "float64"), Tensor([4.0], "float64")):
-        expected = slope(fn, x)
-        np.testing.assert_allclose(how(grad(fn))(x).asnumpy(), expected, 1e-6)
-
-
-# ---- MindSpore's names -------------------------------------------------------------------------
-
-
-def test_loops_by_mindspores_names() -> None:
-    assert ops.WhileLoop()(lambda x: x < 10, lambda x: x + 3, 0) == 12
-    assert ops.ForiLoop()(0, 4, lambda i, total: i + total, 0) == 6
-    assert ops.Scan()(lambda c, x: (c + x, c + x), 0, [1, 2, 3, 4]) == (10, [1, 3, 6, 10])
-    assert ops.Scan()(lambda c, x: (c + 1, x), 0, None, 2) == (2, [None, None])
-    for call, error in (
-        (lambda: ops.ForiLoop()(0, 4, lambda i: i, 0), ValueError),
-        (lambda: ops.ForiLoop()(0, 4, 3, 0), TypeError),
-        (lambda: ops.Scan()(lambda c, x: c, 0, [1]), ValueError),
-        (lambda: ops.Scan()(lambda c, x: (c, x), 0, 5), TypeError),
-        (lambda: ops.Scan()(lambda c, x: (c, x), 0, [1], 2), ValueError),
-        (lambda: ops.WhileLoop()(lambda x: x, lambda: 1, 0), ValueError),
-    ):
-        with pytest.raises(error):
-            call()
-
-
-@HOW
-def test_maps(how: Callable[[Any], Any]) -> None:
-    add = ops.MultitypeFuncGraph("add")
-
-    @add.register("Number", "Number")
-    def _(x: float, y: float) -> float:
-        return x + y
-
-    @add.register("Tensor", "Tensor")
-    def _(x: Tensor, y: Tensor) -> Tensor:
-        return x + y * 10
-
-    @add.register(str, str)
-    def _(x: str, y: str) -> str:
-        return y + x
-
-    x = x_of(1)
-    found = how(lambda x: ops.HyperMap(add)((x, [1, (x, 2)]), (x, [3, (x, 4)])))(x)
-    assert found[0].tolist() == [11]
-    assert found[1][0] == 4
-    assert found[1][1][0].tolist() == [11]
-    assert found[1][1][1] == 6
-    assert [t.tolist() for t in how(lambda x: ops.Map()(ops.square, [x, x * 2]))(x)] == [[1], [4]]
-    assert add("a", "b") == "ba"
-    with pytest.raises(TypeError, match="no function for"):
-        add(1, "a")
-    with pytest.raises(TypeError, match="no type"):
-        add.register("Nothing")
-    with pytest.raises(TypeError, match="tuples and lists"):
-        ops.Map(ops.square)(x)
-    with pytest.raises(ValueError, match="same length"):
-        ops.HyperMap()(add, (1, 2), (1,))
-
-
-def test_maps_from_the_last_element() -> None:
-    order: list[int] = []
-    assert ops.Map(lambda x: order.append(x) or x, True)((1, 2, 3)) == (1, 2, 3)
-    assert order == [3, 2, 1]
-
-
-def test_partial_and_depend() -> None:
-    assert ops.Partial()(lambda a, b, c: (a, b, c), 1, c=3)(2) == (1, 2, 3)
-    assert ops.partial(ops.add, x_of(1))(x_of(2)).tolist() == [3]
-    assert ops.Depend()(x_of(1), "anything").tolist() == [1]
-    with pytest.raises(TypeError, match="callable"):
-        ops.partial(3)

@@ -221,6 +221,23 @@ def test_row_09_a_record_lives_as_long_as_the_call() -> None:
     assert not records
 
 
+@pytest.mark.parametrize("how", [lambda f: f, jit], ids=["eager", "jit"])
+def test_row_32_python_control_flow_is_derived(how: Callable[[Any], Any]) -> None:
+    def fn(x: Tensor) -> Tensor:
+        y = x
+        for number in range(3):
+            y = y * x if number % 2 == 0 else y + x
+        while y.sum() < 50:
+            y = y * 2
+        return (y * x if y.sum() > 60 else y).sum()
+
+    derived = how(grad(fn))
+    for value in (2.0, 3.0, 4.0):
+        sides = [float(fn(Tensor([value + step], "float64"))) for step in (1e-6, -1e-6)]
+        expected = (sides[0] - sides[1]) / 2e-6
+        assert derived(Tensor([value], "float64")).tolist() == [pytest.approx(expected, 1e-6)]
+
+
 # ---- products ----------------------------------------------------------------------------------
 
 
