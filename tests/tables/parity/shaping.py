@@ -251,14 +251,6 @@ def _repeated(draw: Draw) -> Case:
                 (draw.normal(*shape),))  # fmt: skip
 
 
-def _identity(cell: bool) -> Callable[[Draw], Case]:
-    def build(draw: Draw) -> Case:
-        ours = nn.Identity() if cell else ops.identity
-        return Case(ours, torch.nn.Identity(), (draw.normal(*draw.shape()),))
-
-    return build
-
-
 def _cast(draw: Draw) -> Case:
     return Case(lambda x: ops.cast(x, "int32"), lambda x: x.to(torch.int32),
                 (draw.normal(*draw.shape()) * 9,))  # fmt: skip
@@ -277,7 +269,7 @@ PAIRS: list[Pair] = [
     Pair("ops.broadcast_to", _broadcast), Pair("ops.squeeze", _squeeze),
     _along("ops.expand_dims", ops.expand_dims, torch.unsqueeze),
     _along("ops.unsqueeze", ops.unsqueeze, torch.unsqueeze),
-    Pair("ops.flatten", _flatten), _whole("nn.Flatten", nn.Flatten(), torch.nn.Flatten(), 2, 4),
+    Pair("ops.flatten", _flatten),
     Pair("ops.unflatten", _unflatten(ops.unflatten)),
     Pair("nn.Unflatten", _unflatten(lambda x, axis, sizes: nn.Unflatten(axis, sizes)(x))),
     Pair("ops.narrow", _narrow), Pair("ops.slice", _slice),
@@ -302,7 +294,7 @@ PAIRS: list[Pair] = [
     Pair("ops.repeat_interleave", _repeated),
     _along("ops.repeat_elements", lambda x, axis: ops.repeat_elements(x, 3, axis),
            lambda x, axis: torch.repeat_interleave(x, 3, axis)),
-    Pair("ops.identity", _identity(False)), Pair("nn.Identity", _identity(True)),
+    _whole("ops.identity", ops.identity, torch.nn.Identity()),
     Pair("ops.cast", _cast, grad=False),
     _whole("ops.stop_gradient", lambda x: ops.stop_gradient(x) * x, lambda x: x.detach() * x),
 ]  # fmt: skip
