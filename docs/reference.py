@@ -22,6 +22,9 @@ MODULES = {
     "cellwire.dataset.text": "Transforms of text",
     "cellwire.dataset.transforms": "Transforms of any data",
     "cellwire.dataset.vision": "Transforms of images",
+    "cellwire.amp": "Mixed precision",
+    "cellwire.train": "Training",
+    "cellwire.profiler": "Profiling",
     "cellwire.mindrecord": "Files of records",
 }
 """The public modules and what their pages are called."""

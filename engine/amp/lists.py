@@ -34,12 +34,24 @@ AUTO_BLACK = frozenset({
 
 
 def get_white_list() -> list[Any]:
-    """Return the Cell and primitive classes of level O1, a new list."""
+    """Return the Cell and primitive classes of level O1.
+
+    Returns
+    -------
+    list of class
+        A new list.
+    """
     return _found(nn, WHITE_CELLS) + _found(ops, WHITE_PRIMITIVES)
 
 
 def get_black_list() -> list[Any]:
-    """Return the Cell classes that level O2 leaves in float32, a new list."""
+    """Return the Cell classes that level O2 leaves in float32.
+
+    Returns
+    -------
+    list of class
+        A new list.
+    """
     return _found(nn, BLACK_CELLS)
 
 

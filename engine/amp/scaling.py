@@ -240,7 +240,13 @@ def all_finite(inputs: Any, status: Any = None) -> Tensor:
 
 
 def init_status() -> Tensor:
-    """Return zeros, taken for MindSpore's scripts: see ``all_finite``."""
+    """Return what MindSpore's scripts hand to ``all_finite``.
+
+    Returns
+    -------
+    Tensor
+        Eight zeros, float32, that nothing is read from.
+    """
     return Tensor(np.zeros(8, np.float32))
 
 

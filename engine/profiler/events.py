@@ -8,15 +8,29 @@ from typing import NamedTuple
 
 
 class Event(NamedTuple):
-    """Something that took time; times are nanoseconds of ``time.perf_counter_ns``."""
+    """Something that took time.
+
+    Parameters
+    ----------
+    kind : {"op", "plan", "cell", "jit", "gradient", "update", "sync", "range"}
+        What it was.
+    name : str
+        The op, Cell, function or plan.
+    start, end : int
+        Nanoseconds of ``time.perf_counter_ns``.
+    kernel : int
+        How much of it was arithmetic, in nanoseconds; for a plan, all of it.
+    step : int
+        The number of the step it belongs to.
+    detail : tuple of (str, str)
+        Shapes, or the line of a program.
+    """
 
     kind: str
-    """``op``, ``plan``, ``cell``, ``jit``, ``gradient``, ``update``, ``sync``, ``range``."""
     name: str
     start: int
     end: int
     kernel: int
-    """How much of it was arithmetic, in nanoseconds; for a plan, all of it."""
     step: int
     detail: tuple[tuple[str, str], ...] = ()
 
@@ -28,7 +42,19 @@ class Event(NamedTuple):
 
 @dataclass
 class Tally:
-    """How often something ran and how long it took, in nanoseconds."""
+    """How often something ran and how long it took, in nanoseconds.
+
+    Parameters
+    ----------
+    name : str
+        What ran.
+    count : int
+        How often.
+    total, least, most : int
+        The time of all runs, of the shortest and of the longest.
+    kernel : int
+        How much of all was arithmetic.
+    """
 
     name: str
     count: int = 0
@@ -54,19 +80,31 @@ class Tally:
 
 @dataclass
 class Profile:
-    """What was seen between a start and a stop."""
+    """What was seen between a start and a stop; times are of ``time.perf_counter_ns``.
+
+    Parameters
+    ----------
+    started, ended : int
+        When it began and ended.
+    events : list of Event
+        What took time.
+    memory : list of (int, int)
+        Times, and the bytes that results of ops held then.
+    resident : list of (int, int)
+        Times, and the bytes that the process held then.
+    steps : list of (int, int, int)
+        Numbers of steps with their beginnings and ends.
+    reports : dict of str
+        The accounts of the plans that ran, by their names.
+    """
 
     started: int = 0
     ended: int = 0
     events: list[Event] = field(default_factory=list)
     memory: list[tuple[int, int]] = field(default_factory=list)
-    """Times, and the bytes that results of ops held then."""
     resident: list[tuple[int, int]] = field(default_factory=list)
-    """Times, and the bytes that the process held then."""
     steps: list[tuple[int, int, int]] = field(default_factory=list)
-    """Numbers of steps with their beginnings and ends."""
     reports: dict[str, str] = field(default_factory=dict)
-    """The accounts of the plans that ran, by their names."""
 
     def of(self, *kinds: str) -> list[Event]:
         """The events of some kinds."""

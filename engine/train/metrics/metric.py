@@ -64,7 +64,18 @@ class Metric:
 
 
 def rearrange_inputs(function: F) -> F:
-    """Make an ``update`` take those of its inputs that ``set_indexes`` chose."""
+    """Make an ``update`` take those of its inputs that ``set_indexes`` chose.
+
+    Parameters
+    ----------
+    function : callable
+        The ``update`` of a metric.
+
+    Returns
+    -------
+    callable
+        The same, of the chosen inputs.
+    """
 
     @functools.wraps(function)
     def chosen(self: Metric, *inputs: Any) -> Any:

@@ -44,7 +44,13 @@ FACTORY: dict[str, Callable[..., Any]] = {
 
 
 def names() -> list[str]:
-    """Return the names of all metrics."""
+    """Return the names of all metrics.
+
+    Returns
+    -------
+    list of str
+        What ``get_metric_fn`` and ``Model(metrics=...)`` take.
+    """
     return list(FACTORY)
 
 
