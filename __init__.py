@@ -42,7 +42,16 @@ from .engine.autograd import (
 )
 from .engine.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
 from .engine.compiler.jit import jit
-from .engine.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context, set_device
+from .engine.context import (
+    COMPATIBLE,
+    GRAPH_MODE,
+    LAX,
+    PYNATIVE_MODE,
+    STRICT,
+    get_context,
+    set_context,
+    set_device,
+)
 from .engine.dtype import (
     bfloat16,
     bool_,
@@ -105,6 +114,7 @@ from .engine.train import (
 from .engine.vectorize import VmapWarning, vmap
 
 _no_grad = no_grad  # MindSpore's name of it
+ms_function = jit  # its name until MindSpore 2.4
 __version__ = "0.1.0"
 
 # MindSpore's module paths, `import cellwire.nn` and `from cellwire.ops import relu` among them,
@@ -162,8 +172,11 @@ for _path, _module in _MODULES.items():
         setattr(sys.modules[__name__], _parent, _folder)
 
 __all__ = [
+    "COMPATIBLE",
     "GRAPH_MODE",
+    "LAX",
     "PYNATIVE_MODE",
+    "STRICT",
     "Callback",
     "CheckpointConfig",
     "DynamicLossScaleManager",
@@ -230,6 +243,7 @@ __all__ = [
     "load_param_into_net",
     "manual_seed",
     "mindrecord",
+    "ms_function",
     "ms_memory_recycle",
     "mutable",
     "nn",

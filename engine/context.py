@@ -9,6 +9,10 @@ from typing import Any
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
+STRICT = 0
+COMPATIBLE = 1
+LAX = 2
+"""Values of MindSpore's setting ``jit_syntax_level``; Cellwire always does as LAX says."""
 DEVICES = ("CPU", "GPU", "Ascend", "auto")
 
 KEPT: dict[str, Any] = {
