@@ -14,7 +14,7 @@ from ..tensor import Tensor
 from . import arithmetic, unbroadcast
 from .expansion import expanded
 from .registry import Call, Composite, GradContext, Grads, Host, Lowering, op
-from .rules import broadcast, require_float, require_same_dtype, same
+from .rules import broadcast, require_float, require_same_dtype
 
 Declare = Callable[[Callable[..., Call]], Callable[..., Any]]
 Slope = Callable[[GradContext], Tensor | float]
@@ -155,9 +155,3 @@ def composite(
         lowering=Composite(fn), category=category, primitive=primitive, inputs=inputs,
         variadic=variadic, method=method, fast=fast,
     )  # fmt: skip
-
-
-__all__ = [
-    "NUMPY", "SCIPY", "Declare", "Slope", "composite", "derived", "in_dtype", "pair", "same",
-    "scalar", "truth", "widened",
-]  # fmt: skip

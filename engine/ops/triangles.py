@@ -10,10 +10,10 @@ from ..shape import Aval, Dim, ShapeError, shape_text
 from ..tensor import Tensor
 from . import array, grids, index, logic, reduce
 from .cast import TensorLike, as_number, as_tensor
-from .families import composite, same
+from .families import composite
 from .literals import constant
 from .registry import Call
-from .rules import normalize_axis
+from .rules import normalize_axis, same
 
 
 def known(name: str, size: Dim) -> int:
