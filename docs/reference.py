@@ -15,9 +15,13 @@ from cellwire.engine.ops.registry import OPS
 
 MODULES = {
     "cellwire": "Tensors, gradients, compiling, context",
+    "cellwire.context": "Modes and devices",
+    "cellwire.runtime": "Runtime",
     "cellwire.ops": "Ops",
     "cellwire.nn": "Cells, losses, optimizers",
     "cellwire.common.initializer": "Initializers",
+    "cellwire.numpy": "NumPy's names",
+    "cellwire.numpy.linalg": "NumPy's linear algebra",
     "cellwire.dataset": "Datasets",
     "cellwire.dataset.text": "Transforms of text",
     "cellwire.dataset.transforms": "Transforms of any data",

@@ -43,18 +43,31 @@ def _wants_jit() -> bool:
 
 @dataclass(slots=True)
 class Context:
-    """The process's settings; change them with `set_context`."""
+    """The process's settings; change them with `set_context`.
+
+    Parameters
+    ----------
+    mode : int
+        ``PYNATIVE_MODE`` or ``GRAPH_MODE``.
+    device_target : str
+        Where arrays live.
+    device_was_set : str, optional
+        What `set_device` chose, after which it refuses another one.
+    jit : bool
+        Whether `jit` and graph mode compile; the environment variable CELLWIRE_JIT=0, or MS_JIT=0,
+        switches them off when the process starts.
+    kept : dict
+        Settings that are kept for scripts and change nothing here.
+    told : set of str
+        Devices of which a warning said that they are not here.
+    """
 
     mode: int = PYNATIVE_MODE
     device_target: str = "CPU"
     device_was_set: str | None = None
-    """What `set_device` chose, after which it refuses another one."""
     jit: bool = field(default_factory=_wants_jit)
-    """Whether `jit` and graph mode compile; the environment variable CELLWIRE_JIT=0, or MS_JIT=0,
-    switches them off when the process starts."""
     kept: dict[str, Any] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
-    """Devices of which a warning said that they are not here."""
 
 
 context = Context()

@@ -74,6 +74,11 @@ def load(file_name: str | Path) -> SavedGraph:
     file_name : str or Path
         The file.
 
+    Returns
+    -------
+    SavedGraph
+        The graph with its weights.
+
     Raises
     ------
     GraphFileError

@@ -73,7 +73,13 @@ def require_grad_allowed(name: str) -> None:
 
 @contextmanager
 def no_grad() -> Iterator[None]:
-    """Run the body outside every active record: its results are constants for gradients."""
+    """Run the body outside every active record: its results are constants for gradients.
+
+    Yields
+    ------
+    None
+        For ``with no_grad():``; it decorates functions too.
+    """
     _suspensions.depth += 1
     try:
         with only_records([]):

@@ -237,7 +237,17 @@ NAMED: dict[str, Callable[[], Cell]] = {
 
 
 def get_activation(name: str) -> Cell:
-    """Return a new activation of that name (`relu`, `gelu`, …).
+    """Return a new activation of that name.
+
+    Parameters
+    ----------
+    name : str
+        As ``"relu"`` or ``"gelu"``, in any case.
+
+    Returns
+    -------
+    Cell
+        The activation.
 
     Raises
     ------

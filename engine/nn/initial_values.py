@@ -62,7 +62,13 @@ class One(Initializer):
 
 
 class Constant(Initializer):
-    """One value everywhere, or an array that fits the shape."""
+    """One value everywhere, or an array that fits the shape.
+
+    Parameters
+    ----------
+    value : number, array or Tensor
+        What is broadcast to the shape.
+    """
 
     is_random = False
 
@@ -75,7 +81,15 @@ class Constant(Initializer):
 
 
 class Normal(Initializer):
-    """A normal distribution of standard deviation `sigma` around `mean`."""
+    """A normal distribution.
+
+    Parameters
+    ----------
+    sigma : float
+        The standard deviation.
+    mean : float
+        The mean.
+    """
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
         self.sigma, self.mean = sigma, mean
@@ -86,7 +100,13 @@ class Normal(Initializer):
 
 
 class Uniform(Initializer):
-    """A uniform distribution from `-scale` to `scale`."""
+    """A uniform distribution from `-scale` to `scale`.
+
+    Parameters
+    ----------
+    scale : float
+        The bound.
+    """
 
     def __init__(self, scale: float = 0.07) -> None:
         self.scale = scale
@@ -97,7 +117,17 @@ class Uniform(Initializer):
 
 
 class TruncatedNormal(Initializer):
-    """A normal distribution cut at `a` and `b` standard deviations (drawn again outside)."""
+    """A normal distribution cut on both sides: what lies outside is drawn again.
+
+    Parameters
+    ----------
+    sigma : float
+        The standard deviation before it is cut.
+    mean : float
+        The mean before it is cut.
+    a, b : float
+        Where it is cut, in standard deviations from the mean.
+    """
 
     def __init__(
         self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0

@@ -15,6 +15,16 @@ CUT = 0.87962566103423978
 def fans(shape: Shape) -> tuple[int, int]:
     """How many inputs an output sums, and outputs an input reaches, of a weight `[out, in, ...]`.
 
+    Parameters
+    ----------
+    shape : tuple of int
+        The weight's shape, its spatial axes last.
+
+    Returns
+    -------
+    tuple of int
+        Inputs and outputs.
+
     Raises
     ------
     ValueError
@@ -49,6 +59,11 @@ def gain_of(nonlinearity: str, slope: float = 0.0) -> float:
 class XavierUniform(Initializer):
     """Uniform within ``gain * sqrt(6 / (fan_in + fan_out))``.
 
+    Parameters
+    ----------
+    gain : float
+        What the values are multiplied by.
+
     References
     ----------
     Glorot and Bengio, Understanding the difficulty of training deep feedforward networks, 2010.
@@ -65,6 +80,11 @@ class XavierUniform(Initializer):
 
 class XavierNormal(Initializer):
     """Normal of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))``.
+
+    Parameters
+    ----------
+    gain : float
+        What the values are multiplied by.
 
     References
     ----------
@@ -119,7 +139,17 @@ class HeUniform(Initializer):
 
 
 class HeNormal(HeUniform):
-    """Normal of standard deviation ``gain / sqrt(fan)``; see `HeUniform`."""
+    """Normal of standard deviation ``gain / sqrt(fan)``; see `HeUniform`.
+
+    Parameters
+    ----------
+    negative_slope : float
+        The slope of the leaky ReLU that follows.
+    mode : {"fan_in", "fan_out"}
+        Whether inputs that an output sums, or outputs that an input reaches, are counted.
+    nonlinearity : str
+        What follows, as ``"relu"`` or ``"leaky_relu"``.
+    """
 
     def draw(self, shape: Shape, stream: np.random.Generator) -> np.ndarray:
         """Return drawn values."""
@@ -179,6 +209,11 @@ class VarianceScaling(Initializer):
 class Orthogonal(Initializer):
     """Orthonormal rows (or columns, whichever are fewer) of the weight as a matrix, times `gain`.
 
+    Parameters
+    ----------
+    gain : float
+        What the values are multiplied by.
+
     References
     ----------
     Saxe, McClelland and Ganguli, Exact solutions to the nonlinear dynamics of learning in deep
@@ -200,7 +235,15 @@ class Orthogonal(Initializer):
 
 
 class Sparse(Initializer):
-    """Normal of deviation `sigma`, but for a share `sparsity` of zeros in each column."""
+    """Normal, but for a share of zeros in each column.
+
+    Parameters
+    ----------
+    sparsity : float
+        The share of zeros, 0 to 1.
+    sigma : float
+        The standard deviation of the others.
+    """
 
     def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
         if not 0 <= sparsity <= 1:
@@ -231,7 +274,13 @@ class Identity(Initializer):
 
 
 class Dirac(Initializer):
-    """A convolution's weight that passes its channels through, in each of `groups` groups."""
+    """A convolution's weight that passes its channels through.
+
+    Parameters
+    ----------
+    groups : int
+        The groups of the convolution; each passes its own channels.
+    """
 
     is_random = False
 

@@ -91,6 +91,11 @@ def initializer(
     dtype : DType
         Element type.
 
+    Returns
+    -------
+    Tensor
+        The tensor; a Parameter made of it draws its own values.
+
     Raises
     ------
     ValueError

@@ -15,7 +15,19 @@ from .window_primitives import OwnCall
 
 
 class BatchNorm(OwnCall):
-    """Normalises channels: ``BatchNorm(is_training, ...)(x, scale, bias, mean, variance)``."""
+    """Normalises channels: ``BatchNorm(is_training, ...)(x, scale, bias, mean, variance)``.
+
+    Parameters
+    ----------
+    is_training : bool
+        Whether the batch's own statistics are used.
+    epsilon : float
+        What is added to the variance.
+    momentum : float
+        The share of the new statistics in the running ones.
+    data_format : str
+        The order of the axes: channels first.
+    """
 
     op = OPS["batch_norm"]
 
@@ -58,7 +70,17 @@ class BatchNorm(OwnCall):
 
 
 class LayerNorm(OwnCall):
-    """Normalises the axes from one on: ``LayerNorm(begin_norm_axis, ...)(x, gamma, beta)``."""
+    """Normalises the axes from one on: ``LayerNorm(begin_norm_axis, ...)(x, gamma, beta)``.
+
+    Parameters
+    ----------
+    begin_norm_axis : int
+        The first axis that is normalised over.
+    begin_params_axis : int
+        The first axis of scale and shift.
+    epsilon : float
+        What is added to the variance.
+    """
 
     op = OPS["layer_norm"]
 

@@ -117,6 +117,37 @@ expansion should be derived instead."""
 class Op:
     """One row of the op table.
 
+    Parameters
+    ----------
+    name : str
+        The function's name.
+    inputs : tuple of str
+        Names of the tensors it takes, optional ones last.
+    attrs : dict
+        Attributes and their defaults.
+    category : str
+        The family it is listed in.
+    infer : callable
+        The shape rule, ``infer(*avals, **attrs)``.
+    kernel : callable
+        NumPy's computation, ``kernel(*arrays, **attrs)``.
+    grad : callable, optional
+        The gradient rule, written in ops.
+    lowering : Lowering
+        How the compiler sees it.
+    primitive : str
+        The name of its primitive class.
+    doc : str
+        The function's docstring.
+    function : callable
+        The public function.
+    variadic : bool
+        Whether it takes any number of tensors.
+    signature : inspect.Signature
+        The public function's signature.
+
+    Notes
+    -----
     A composite op without a gradient rule is derived through its expansion; another op without
     one has the gradient zero.
     """
@@ -299,6 +330,20 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Attrs) -> Any:
     """Run one op on tensors: the one way in.
 
     An active trace emits a node; otherwise the kernel runs. Then every active record logs it.
+
+    Parameters
+    ----------
+    op : Op
+        A row of the op table.
+    inputs : tuple of Tensor
+        What it takes, as the op's function prepares it.
+    attrs : dict
+        All its attributes by name.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        Its outputs.
     """
     if traces:
         tracer = traces[-1]

@@ -84,7 +84,29 @@ class _Windows(OwnCall):
 
 
 class Conv2D(_Windows):
-    """Slides filters over images: ``Conv2D(out_channel, kernel_size, ...)(x, weight)``."""
+    """Slides filters over images: ``Conv2D(out_channel, kernel_size, ...)(x, weight)``.
+
+    Parameters
+    ----------
+    out_channel : int
+        Number of filters.
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    mode : int
+        1, the cross-correlation; there is no other.
+    pad_mode : str
+        ``"valid"``, ``"same"`` or ``"pad"``.
+    pad : int or tuple of int
+        Widths of the padding with ``pad_mode="pad"``: one for all sides, or one a side.
+    stride : int or tuple of int
+        Steps of the window.
+    dilation : int or tuple of int
+        Distances between the window's elements.
+    group : int
+        Groups of channels that are convolved apart.
+    data_format : str
+        The order of the axes: channels first.
+    """
 
     op = OPS["conv2d"]
 
@@ -112,7 +134,29 @@ class Conv2D(_Windows):
 
 
 class Conv3D(_Windows):
-    """Slides filters over volumes: ``Conv3D(out_channel, kernel_size, ...)(x, weight)``."""
+    """Slides filters over volumes: ``Conv3D(out_channel, kernel_size, ...)(x, weight)``.
+
+    Parameters
+    ----------
+    out_channel : int
+        Number of filters.
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    mode : int
+        1, the cross-correlation; there is no other.
+    pad_mode : str
+        ``"valid"``, ``"same"`` or ``"pad"``.
+    pad : int or tuple of int
+        Widths of the padding with ``pad_mode="pad"``: one for all sides, or one a side.
+    stride : int or tuple of int
+        Steps of the window.
+    dilation : int or tuple of int
+        Distances between the window's elements.
+    group : int
+        Groups of channels that are convolved apart.
+    data_format : str
+        The order of the axes: channels first.
+    """
 
     op = OPS["conv3d"]
     axes = 3
@@ -144,6 +188,29 @@ class Conv2DTranspose(_Windows):
     """The gradient of `Conv2D` to images of a given shape: ``(...)(dout, weight, input_size)``.
 
     ``out_channel`` is the number of filters, so of the channels of ``dout``.
+
+    Parameters
+    ----------
+    out_channel : int
+        Number of filters.
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    pad_mode : str
+        ``"valid"``, ``"same"`` or ``"pad"``.
+    pad : int or tuple of int
+        Widths of the padding with ``pad_mode="pad"``: one for all sides, or one a side.
+    pad_list : int or tuple of int
+        Widths of the padding with ``pad_mode="pad"``, one a side.
+    mode : int
+        1, the cross-correlation; there is no other.
+    stride : int or tuple of int
+        Steps of the window.
+    dilation : int or tuple of int
+        Distances between the window's elements.
+    group : int
+        Groups of channels that are convolved apart.
+    data_format : str
+        The order of the axes: channels first.
     """
 
     op = OPS["conv_transpose2d"]
@@ -188,7 +255,33 @@ class Conv2DTranspose(_Windows):
 
 
 class Conv3DTranspose(_Windows):
-    """A transposed convolution over volumes: ``Conv3DTranspose(in, out, kernel)(dout, weight)``."""
+    """A transposed convolution over volumes: ``Conv3DTranspose(in, out, kernel)(dout, weight)``.
+
+    Parameters
+    ----------
+    in_channel : int
+        Channels of ``dout``.
+    out_channel : int
+        Number of filters.
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    mode : int
+        1, the cross-correlation; there is no other.
+    pad_mode : str
+        ``"valid"``, ``"same"`` or ``"pad"``.
+    pad : int or tuple of int
+        Widths of the padding with ``pad_mode="pad"``: one for all sides, or one a side.
+    stride : int or tuple of int
+        Steps of the window.
+    dilation : int or tuple of int
+        Distances between the window's elements.
+    group : int
+        Groups of channels that are convolved apart.
+    output_padding : int or tuple of int
+        Rows added behind the output, which the stride leaves open.
+    data_format : str
+        The order of the axes: channels first.
+    """
 
     op = OPS["conv_transpose3d"]
     axes = 3
@@ -243,7 +336,19 @@ class _Pool(OwnCall):
 
 
 class MaxPool(_Pool):
-    """The largest element of each window: ``MaxPool(kernel_size, strides, pad_mode)(x)``."""
+    """The largest element of each window: ``MaxPool(kernel_size, strides, pad_mode)(x)``.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    strides : int or tuple of int
+        Steps of the window.
+    pad_mode : str
+        ``"valid"``, ``"same"`` or ``"pad"``.
+    data_format : str
+        The order of the axes: channels first.
+    """
 
     op = OPS["max_pool2d"]
 
@@ -254,7 +359,19 @@ class MaxPool(_Pool):
 
 
 class AvgPool(_Pool):
-    """The mean of each window: ``AvgPool(kernel_size, strides, pad_mode)(x)``."""
+    """The mean of each window: ``AvgPool(kernel_size, strides, pad_mode)(x)``.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    strides : int or tuple of int
+        Steps of the window.
+    pad_mode : str
+        ``"valid"``, ``"same"`` or ``"pad"``.
+    data_format : str
+        The order of the axes: channels first.
+    """
 
     op = OPS["avg_pool2d"]
 
@@ -265,7 +382,23 @@ class AvgPool(_Pool):
 
 
 class MaxPool3D(OwnCall):
-    """The largest element of each window of volumes: ``MaxPool3D(kernel_size, strides)(x)``."""
+    """The largest element of each window of volumes: ``MaxPool3D(kernel_size, strides)(x)``.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    strides : int or tuple of int
+        Steps of the window.
+    pad_mode : str
+        ``"valid"``, ``"same"`` or ``"pad"``.
+    pad_list : int or tuple of int
+        Widths of the padding with ``pad_mode="pad"``, one a side.
+    ceil_mode : bool
+        Whether a last window may reach beyond the edge.
+    data_format : str
+        The order of the axes: channels first.
+    """
 
     op = OPS["max_pool3d"]
 
@@ -297,7 +430,27 @@ class MaxPool3D(OwnCall):
 
 
 class AvgPool3D(OwnCall):
-    """The mean of each window of volumes: ``AvgPool3D(kernel_size, strides)(x)``."""
+    """The mean of each window of volumes: ``AvgPool3D(kernel_size, strides)(x)``.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    strides : int or tuple of int
+        Steps of the window.
+    pad_mode : str
+        ``"valid"``, ``"same"`` or ``"pad"``.
+    pad : int or tuple of int
+        Widths of the padding with ``pad_mode="pad"``: one for all sides, or one a side.
+    ceil_mode : bool
+        Whether a last window may reach beyond the edge.
+    count_include_pad : bool
+        Whether the padding counts in the mean.
+    divisor_override : int
+        What sums are divided by instead of the count; 0: the count.
+    data_format : str
+        The order of the axes: channels first.
+    """
 
     op = OPS["avg_pool3d"]
 
@@ -330,7 +483,23 @@ class AvgPool3D(OwnCall):
 
 
 class MaxPoolWithArgmaxV2(OwnCall):
-    """Maxima and their places: ``MaxPoolWithArgmaxV2(kernel_size, strides, pads)(x)``."""
+    """Maxima and their places: ``MaxPoolWithArgmaxV2(kernel_size, strides, pads)(x)``.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the window, one number for all axes or one an axis.
+    strides : int or tuple of int
+        Steps of the window.
+    pads : int or tuple of int
+        Widths of the padding.
+    dilation : int or tuple of int
+        Distances between the window's elements.
+    ceil_mode : bool
+        Whether a last window may reach beyond the edge.
+    argmax_type : DType
+        The type of the positions, int32 or int64.
+    """
 
     op = OPS["max_pool2d"]
 

@@ -1,0 +1,84 @@
+"""Every public name says in numpydoc what goes in, what comes out and what is refused."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import cellwire as cw
+import pytest
+from cellwire.nn import Cell
+from numpydoc.docscrape import NumpyDocString
+from numpydoc.validate import validate
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+CODES = {
+    "GL08": "no docstring",
+    "PR04": "a parameter has no type",
+    "PR07": "a parameter has no description",
+    "RT03": "what is returned has no description",
+    "SS03": "the summary does not end with a full stop",
+}
+"""numpydoc's findings that are held against a docstring."""
+
+
+def _reference() -> Any:
+    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+reference = _reference()
+NAMES = [f"{page.module}.{name}" for page in reference.pages() for name in page.names]
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_docstring(path: str) -> None:
+    module, _, name = path.rpartition(".")
+    value = getattr(importlib.import_module(module), name)
+    found = [f"{code}: {text}" for code, text in validate(path)["errors"] if code in CODES]
+    doc = NumpyDocString(inspect.getdoc(value) or "")
+    described = {
+        word.strip().lstrip("*")
+        for section in ("Parameters", "Other Parameters")
+        for parameter in doc[section]
+        for word in parameter.name.split(",")
+    }
+    taken, inputs = _parameters(value), set()
+    if inspect.isclass(value) and issubclass(value, cw.nn.Cell):
+        inputs = _parameters(value.construct)  # a Cell describes what it is called with as well
+    if value is not Cell:
+        taken -= {"auto_prefix", "flags"}  # the same for every Cell
+    found += [f"{name} is not described" for name in sorted(taken - described)]
+    found += [f"{name} does not exist" for name in sorted(described - taken - inputs)]
+    if inspect.isfunction(value) and not (doc["Returns"] or doc["Yields"]):
+        found += [] if _gives_nothing(value) else ["what it returns is not described"]
+    assert not found
+
+
+def _parameters(value: Any) -> set[str]:
+    if inspect.isclass(value) and issubclass(value, Enum):
+        return set()  # its members are fixed; nobody makes more
+    try:
+        return set(inspect.signature(value).parameters) - {"self"}
+    except ValueError:
+        return set()
+
+
+def _gives_nothing(function: Any) -> bool:
+    return inspect.signature(function).return_annotation in (None, "None")
+
+
+def test_pages_cover_all_public_modules() -> None:
+    public = {name for name in cw.__all__ if inspect.ismodule(getattr(cw, name))}
+    covered = {path.removeprefix("cellwire.").partition(".")[0] for path in reference.MODULES}
+    assert public <= covered | {"dtype", "initializer"}
