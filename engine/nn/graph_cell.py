@@ -32,6 +32,7 @@ class GraphCell(Cell):
 
     def __init__(self, graph: Any, params_init: Mapping[str, Tensor] | None = None) -> None:
         from ..graph_file import SavedGraph
+        from ..graph_run import run_saved
 
         super().__init__()
         if not isinstance(graph, SavedGraph):
@@ -47,6 +48,7 @@ class GraphCell(Cell):
                 tensor = Tensor(held.array)
             tensors.append(tensor)
         self.__dict__["_held"] = tuple(tensors)
+        self.__dict__["_run"] = run_saved  # imported here: importing while tracing runs loaders
         for name, value in (params_init or {}).items():
             if name not in self._params:
                 raise ValueError(
@@ -57,10 +59,8 @@ class GraphCell(Cell):
 
     def construct(self, *inputs: Any) -> Any:
         """Run the graph."""
-        from ..graph_run import run_saved
-
         held = [streams.next_key() if t is None else t for t in self.__dict__["_held"]]
-        return run_saved(self.graph, inputs, held)
+        return self.__dict__["_run"](self.graph, inputs, held)
 
     def extend_repr(self) -> str:
         """What goes in."""
