@@ -91,33 +91,42 @@ def torch_steps(weights: Weights, x: np.ndarray, y: np.ndarray) -> dict[str, Cal
         return {}
     torch.set_num_threads(2)
     functional = torch.nn.functional
-    blocks = [[torch.nn.Parameter(torch.tensor(w)) for w in block] for block in weights]
-    optimizer = torch.optim.Adam([p for block in blocks for p in block], RATE)
     first, second = torch.tensor(x), torch.tensor(y)
 
-    def forward() -> Any:
-        h = first
-        for scale, shift, weight, bias in blocks:
-            h = functional.layer_norm(h + second, (WIDTH,), scale, shift, 1e-5)
-            h = functional.relu(functional.linear(h, weight, bias))
-        return h.square().mean()
+    def contender(fused: bool) -> tuple[Call, Call, Call, Call]:
+        blocks = [[torch.nn.Parameter(torch.tensor(w)) for w in block] for block in weights]
+        params = [p for block in blocks for p in block]
+        optimizer = torch.optim.Adam(params, RATE, fused=True if fused else None)
 
-    def gradients() -> Any:
-        optimizer.zero_grad()
-        loss = forward()
-        loss.backward()
-        return loss
+        def forward() -> Any:
+            h = first
+            for scale, shift, weight, bias in blocks:
+                h = functional.layer_norm(h + second, (WIDTH,), scale, shift, 1e-5)
+                h = functional.relu(functional.linear(h, weight, bias))
+            return h.square().mean()
 
-    def step() -> Any:
-        loss = gradients()
-        optimizer.step()
-        return loss.detach()
+        def gradients() -> Any:
+            optimizer.zero_grad()
+            loss = forward()
+            loss.backward()
+            return loss
 
+        def step() -> Any:
+            loss = gradients()
+            optimizer.step()
+            return loss.detach()
+
+        return step, forward, gradients, optimizer.step
+
+    step, forward, gradients, update = contender(False)
+    fused, _, _, fused_update = contender(True)
     return {
         "pytorch eager": step,
+        "pytorch eager, fused Adam": fused,
         "pytorch forward alone": forward,
         "pytorch value and gradients": gradients,
-        "pytorch optimizer": optimizer.step,
+        "pytorch optimizer": update,
+        "pytorch fused optimizer": fused_update,
     }
 
 
@@ -132,7 +141,8 @@ def contenders() -> dict[str, Call]:
 
 def check(calls: dict[str, Call]) -> None:
     """Raise ``AssertionError`` unless all steps lead to the same losses."""
-    names = [n for n in ("cellwire eager", "cellwire jit", "pytorch eager") if n in calls]
+    steps = ("cellwire eager", "cellwire jit", "pytorch eager", "pytorch eager, fused Adam")
+    names = [name for name in steps if name in calls]
     losses = {name: [float(calls[name]()) for _ in range(4)] for name in names}
     for name in names:
         np.testing.assert_allclose(losses[name], losses["cellwire eager"], rtol=1e-3, err_msg=name)
