@@ -194,7 +194,9 @@ def test_row_15_stop_gradient_and_no_grad() -> None:
     assert listed(grad(lambda x: ops.stop_gradient(x) * x)(x_of(3))) == [3]
     kept = ops.stop_gradient((x_of(1), ["text", 5, None]))
     assert listed(kept) == [[1], ["text", 5, None]]
-    assert ops.stop_gradient(kept[1]) is not None
+    assert listed(ops.stop_gradient({"a": x_of(1), "b": 2})["a"]) == [1]
+    cut = grad(lambda x: (ops.stop_gradient({"a": x})["a"] * x).sum())
+    assert listed(cut(x_of(3))) == [3]
 
     @no_grad()
     def constant(x: Tensor) -> Tensor:
@@ -246,7 +248,7 @@ def test_vjp() -> None:
     np.testing.assert_allclose(out.asnumpy(), [[2, 10], [30, 68]])
     for _ in range(2):
         assert listed(pull(ONES)) == [[[3, 12], [27, 48]], [[1, 1], [1, 1]]]
-    out, pull, aux = vjp(lambda x, y: (2 * x + y, y**3), X, X, has_aux=True)
+    _, pull, aux = vjp(lambda x, y: (2 * x + y, y**3), X, X, has_aux=True)
     assert listed(aux) == [[1, 8], [27, 64]]
     assert listed(pull(ONES)) == [[[2, 2], [2, 2]], [[1, 1], [1, 1]]]
     out, pull = vjp(lambda x: (x * 2, x * 3), X)
@@ -276,9 +278,8 @@ def test_jvp() -> None:
     _, found, aux = jvp(lambda x, y: (x**3 + y, y), (X, X), (ONES, ONES), has_aux=True)
     assert listed(found) == [[4, 13], [28, 49]]
     assert listed(aux) == listed(X)
-    out, found = jvp(lambda x: {"a": x * 2, "b": [x.sum()]}, X, ONES)
-    assert listed(found["a"]) == [[2, 2], [2, 2]]
-    assert listed(found["b"]) == [4]
+    _, found = jvp(lambda x: {"a": x * 2, "b": [x.sum()]}, X, ONES)
+    assert [listed(found["a"]), listed(found["b"])] == [[[2, 2], [2, 2]], [4]]
 
 
 def test_products_of_constants_are_zero() -> None:
@@ -322,12 +323,22 @@ def test_linearize_runs_the_function_once() -> None:
     assert runs == [1]
 
 
-DIFFERENTIABLE = [s for s in SAMPLES if s.differentiable and s.arrays]
+DERIVED_ONCE = {"ctc_loss", "ctc_losses"}
+"""Ops whose second derivative is refused: their rule is an algorithm, not written in ops."""
+DIFFERENTIABLE = [s for s in SAMPLES if s.differentiable and s.arrays and s.op not in DERIVED_ONCE]
+
+
+@pytest.mark.parametrize("name", sorted(DERIVED_ONCE))
+def test_complaint_14_a_second_derivative_that_there_is_not_raises(name: str) -> None:
+    sample = next(s for s in SAMPLES if s.op == name)
+    inputs = tuple(map(Tensor, sample.arrays))
+    with pytest.raises(NotImplementedError, match="do not derive it twice"):
+        jvp(sample.call, inputs, tuple(map(ops.zeros_like, inputs)))
 
 
 @pytest.mark.parametrize("sample", DIFFERENTIABLE, ids=lambda s: s.op)
 def test_products_from_left_and_right_agree_for_every_op(sample: Sample) -> None:
-    """Check ``u (J v) = (u J) v``: the rules of gradient rules are right."""
+    # u (J v) = (u J) v: gradient rules are themselves derived rightly
     rng = np.random.default_rng(0)
     inputs = tuple(map(Tensor, sample.arrays))
     directions = [Tensor(rng.standard_normal(t.shape).astype(t.dtype.numpy)) for t in inputs]

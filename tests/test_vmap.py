@@ -252,6 +252,16 @@ def test_networks_and_their_weights() -> None:
         np.testing.assert_allclose(one.asnumpy().sum(0), total.asnumpy(), 1e-4, 1e-5)
 
 
+def test_convolutions_take_the_examples_as_more_images() -> None:
+    net = nn.SequentialCell(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.MaxPool2d(2, 2), nn.AvgPool2d(2, 2))
+    x = rows(B, 2, 2, 8, 8)
+    expected = np.stack([net(x[i]).asnumpy() for i in range(B)])
+    np.testing.assert_allclose(vmap(net)(x).asnumpy(), expected, 1e-5, 1e-6)
+    slope = grad(lambda a: (net(a) ** 2).sum())
+    expected = np.stack([slope(x[i]).asnumpy() for i in range(B)])
+    np.testing.assert_allclose(vmap(slope)(x).asnumpy(), expected, 1e-4, 1e-5)
+
+
 def test_an_ensemble_of_cells() -> None:
     cells = nn.CellList([nn.Dense(4, 2) for _ in range(B)])
     x = rows(B, 5, 4)

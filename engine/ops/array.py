@@ -44,7 +44,10 @@ def _stopper(entry: Op, prepare: Any) -> Any:
 
     def call(input: Any) -> Any:
         if isinstance(input, tuple | list):
-            return type(input)(call(item) for item in input)
+            items = [call(item) for item in input]
+            return type(input)(*items) if hasattr(input, "_fields") else type(input)(items)
+        if isinstance(input, dict):
+            return {key: call(item) for key, item in input.items()}
         return apply(entry, *prepare(input)) if isinstance(input, Tensor) else input
 
     return call
@@ -63,7 +66,8 @@ def stop_gradient(input: TensorLike) -> Call:
     Parameters
     ----------
     input : Tensor
-        Any shape and dtype; tuples and lists are gone through, other objects returned.
+        Any shape and dtype; tuples, lists and dictionaries are gone through, other objects
+        returned.
 
     Returns
     -------
