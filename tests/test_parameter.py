@@ -8,7 +8,7 @@ import cellwire as cw
 import numpy as np
 import pytest
 from cellwire import ops
-from cellwire.engine.compiler.jitted import JitError
+from cellwire.engine.compiler.jitted import JitError, JitWarning
 
 
 def parameter(*values: float, **more: Any) -> cw.Parameter:
@@ -172,6 +172,32 @@ def test_complaint_12_set_data_is_the_same_in_graphs() -> None:
             run(cw.Tensor([[1.0, 2.0], [3.0, 4.0]]))
     assert results[0] == results[1]
     assert results[0][0] == [[3, 7], [5, 19], [9, 55]]
+
+
+def test_views_of_overwritten_parameters_are_not_used_in_graphs() -> None:
+    p = parameter(1, 2)
+
+    def late(x: cw.Tensor) -> cw.Tensor:
+        row = p[:1]
+        ops.assign(p, x)
+        return row + 0
+
+    x = cw.Tensor([5.0, 6.0])
+    with pytest.raises(JitError, match="a view is used after"):
+        cw.jit(late, fullgraph=True)(x)
+    with pytest.warns(JitWarning, match="runs eagerly"):
+        assert cw.jit(late)(x).tolist() == [5]
+
+    @cw.jit(fullgraph=True)
+    def early(x: cw.Tensor) -> cw.Tensor:
+        row = p[:1] * 2
+        p[0] = x[1]
+        p[1] += p[0]
+        return row
+
+    p.set_data([1.0, 2.0])
+    assert early(x).tolist() == [2]
+    assert p.tolist() == [6, 8]
 
 
 def test_writes_into_parts_are_counted() -> None:

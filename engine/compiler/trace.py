@@ -16,6 +16,7 @@ from ..dtype import dtype_of
 from ..ops import registry
 from ..ops.cast import cast_to
 from ..ops.registry import Op
+from ..ops.writing import makes_memory, tell_records, views_of
 from ..shape import Aval
 from ..tensor import LazyTensor, Tensor, wrap
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node
@@ -39,6 +40,8 @@ class Trace:
         self.captured: dict[int, tuple[Tensor, Value]] = {}
         self.constants: dict[Value, np.ndarray] = {}
         self.nodes: list[Node] = []
+        self.arranging: list[Node] = []
+        """Those nodes whose results may share memory with their inputs in eager mode."""
         self.guards: list[OutcomeGuard] = []
         self.writes: dict[int, tuple[Tensor, Value]] = {}
         self.known: dict[Value, np.ndarray] = {}
@@ -157,6 +160,8 @@ class Trace:
         outputs = tuple(self.new_value(aval, origin) for aval in avals)
         node = Node(op, values, outputs, freeze_attrs(attrs), origin)
         self.nodes.append(node)
+        if not makes_memory(op):
+            self.arranging.append(node)
         for output in outputs:
             self.producer[output] = node
         return outputs
@@ -210,20 +215,25 @@ class Trace:
             self.producer.update(dict.fromkeys(node.outputs, changed))
 
     def _keep_what_was_read(self, tensor: Tensor) -> None:
-        """Let gradients that are being recorded use what they read of a tensor before a write."""
+        """Let gradients that are being recorded use what they read of a tensor before a write.
+
+        Views of it are not to be used from now on: eagerly they would show the new values.
+        """
         before = Traced(self, self.value_of(tensor))
-        for record in registry.active_records():
-            for position, entry in enumerate(record.entries):
-                if not any(read is tensor for read in entry.inputs):
-                    continue
-                if getattr(tensor, "requires_grad", False):
-                    raise TraceBreak(
-                        "a trained Parameter is written to after it was read, in a function that"
-                        " is derived",
-                        "write to it after the gradient is taken, as optimizers do",
-                    )
-                inputs = tuple([before if read is tensor else read for read in entry.inputs])
-                record.entries[position] = entry._replace(inputs=inputs)
+        if getattr(tensor, "requires_grad", False) and any(
+            read is tensor
+            for record in registry.active_records()
+            for entry in record.entries
+            for read in entry.inputs
+        ):
+            raise TraceBreak(
+                "a trained Parameter is written to after it was read, in a function that is"
+                " derived",
+                "write to it after the gradient is taken, as optimizers do",
+            )
+        views = views_of(self, before.ssa, tuple(tensor.shape), None, graphs=False)
+        tell_records(tensor, before, None, views)
+        self.stale.update(views)
 
     def guard_outcome(
         self, value: Value, outcome: Any, index: int | tuple[int, ...] | None

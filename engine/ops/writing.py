@@ -241,17 +241,19 @@ def _write_traced(tensor: Tensor, changed: Tensor, key: Key | None) -> None:
             "an element was assigned of a traced tensor that shares memory with one from outside",
             "write to a copy (x + 0), choose with ops.where, or assign outside the function",
         )
-    views = _views_of(tensor, key)
-    aliases = {view: OPS["identity"].function(Traced(tensor.tracer, view)) for view in views}
-    _tell_records(tensor, Traced(tensor.tracer, tensor.ssa), changed, aliases)
+    views = views_of(tensor.tracer, tensor.ssa, tuple(tensor.shape), key)
+    tell_records(tensor, Traced(tensor.tracer, tensor.ssa), changed, views)
     tensor.tracer.stale.update(views)
     tensor.ssa = changed.ssa
 
 
-def _tell_records(
-    tensor: Tensor, before: Tensor, changed: Tensor, aliases: dict[Any, Tensor]
-) -> None:
+def tell_records(tensor: Tensor, before: Any, changed: Tensor | None, views: list[Any]) -> None:
     """Let the handle mean the changed tensor from now on, and others what it and its views were."""
+    if not active_records():
+        return
+    tracer, kind = before.tracer, type(before)
+    identity = OPS["identity"]
+    aliases = {view: tracer.emit(identity, (kind(tracer, view),), {}) for view in views}
 
     def was(read: Tensor) -> Tensor:
         return before if read is tensor else aliases.get(getattr(read, "ssa", None), read)
@@ -267,7 +269,7 @@ def _tell_records(
 def _is_own(tensor: Any) -> bool:
     """Whether a traced tensor was made here, in memory of its own."""
     producer = tensor.tracer.producer.get(tensor.ssa)
-    if producer is None or not _makes_memory(producer.op):
+    if producer is None or not makes_memory(producer.op):
         return False
     return all(
         any(made is tensor for entry in record.entries for made in entry.outputs)
@@ -275,25 +277,31 @@ def _is_own(tensor: Any) -> bool:
     )
 
 
-def _views_of(tensor: Any, key: Key | None) -> list[Any]:
-    """Return the values that show, or may show, the part that is written; None stands for all."""
-    states = {tensor.ssa}
-    producer = tensor.tracer.producer.get(tensor.ssa)
+def views_of(
+    tracer: Any, ssa: Any, shape: tuple[Any, ...], key: Key | None, *, graphs: bool = True
+) -> list[Any]:
+    """Return a trace's values that show, or may show, the part of a value that is written.
+
+    ``key`` names the part, None all of it. States that writes into parts made count as one.
+    Without ``graphs`` what branches and loops give counts as new: they hand on their own writes.
+    """
+    states = {ssa}
+    producer = tracer.producer.get(ssa)
     while producer is not None and producer.op is PUT:
         states.add(producer.inputs[0])
-        producer = tensor.tracer.producer.get(producer.inputs[0])
+        producer = tracer.producer.get(producer.inputs[0])
     views: dict[Any, None] = {}
-    for node in tensor.tracer.nodes:
-        shown = states.intersection(node.inputs) and _shows(node, tuple(tensor.shape), key)
-        if shown or (not _makes_memory(node.op) and any(value in views for value in node.inputs)):
+    for node in tracer.arranging:
+        if not graphs and node.op.category == "graph":
+            continue
+        shown = states.intersection(node.inputs) and _shows(node, shape, key)
+        if shown or any(value in views for value in node.inputs):
             views.update(dict.fromkeys(node.outputs))
-    return [view for view in views if view not in tensor.tracer.stale]
+    return [view for view in views if view not in tracer.stale]
 
 
 def _shows(reader: Any, shape: tuple[Any, ...], key: Key | None) -> bool:
     """Whether a node's result is, or may be, a view of the part that a key names."""
-    if _makes_memory(reader.op):
-        return False
     if reader.op.name != "strided_slice" or key is None:
         return True
     attrs = reader.attributes
@@ -308,15 +316,15 @@ def _shows(reader: Any, shape: tuple[Any, ...], key: Key | None) -> bool:
         return True
 
 
-_NUMBERS = ("math", "logic", "reduce", "activation", "loss", "random")
-"""Categories of ops that compute new numbers, composite ones among them."""
+_ARRANGING = ("array", "linalg", "gradient", "graph", "custom")
+"""Categories of ops that may give back what they were given, or a view of it."""
 
 
-def _makes_memory(entry: Op) -> bool:
+def makes_memory(entry: Op) -> bool:
     """Whether an op's results never share memory with its inputs, in eager mode."""
     if isinstance(entry.lowering, Pointwise | Reduce | Gemm):
         return True
-    return entry is PUT or not entry.inputs or entry.category in _NUMBERS
+    return entry is PUT or not entry.inputs or entry.category not in _ARRANGING
 
 
 setattr(Tensor, "__setitem__", setitem)  # noqa: B010 - a type checker knows the declared one
