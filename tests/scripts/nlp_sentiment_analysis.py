@@ -2,9 +2,9 @@
 
 Reviews in a ``tar.gz`` and word vectors in a ``zip``, ``GeneratorDataset`` of words and labels,
 ``text.Vocab.from_list``, ``Lookup`` with an unknown token, ``PadEnd``, ``TypeCast``, ``split``,
-``batch(drop_remainder=True)``; ``Embedding`` with a given table and padding, a ``LSTM`` of two layers
-in both directions, ``Dense`` with ``HeUniform`` and ``Uniform``; ``BCEWithLogitsLoss``, ``Adam``,
-the best checkpoint by its validation loss, and sentences that are told by hand.
+``batch(drop_remainder=True)``; ``Embedding`` with a given table and padding, a ``LSTM`` of two
+layers in both directions, ``Dense`` with ``HeUniform`` and ``Uniform``; ``BCEWithLogitsLoss``,
+``Adam``, the best checkpoint by its validation loss, and sentences that are told by hand.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from pathlib import Path
 
 import cellwire as ms
 import cellwire.dataset as ds
-import cellwire.nn as nn
-import cellwire.ops as ops
 import numpy as np
+from cellwire import nn, ops
 from cellwire.common.initializer import HeUniform, Uniform
 from data import write_reviews, write_word_vectors
 
