@@ -22,11 +22,7 @@ def weight(name: str = "weight", data: np.ndarray = START) -> cw.Parameter:
 
 
 def taken(make: Callable[[list[cw.Parameter]], nn.Optimizer]) -> np.ndarray:
-    param = weight()
-    optimizer = make([param])
-    for grad in GRADS:
-        optimizer((cw.Tensor(grad),))
-    return param.data
+    return taken_by(make, len(GRADS))
 
 
 def torch_taken(name: str, **settings: object) -> np.ndarray:
@@ -326,6 +322,40 @@ def test_the_update_of_all_parameters_is_one_run_of_machine_code() -> None:
     assert not report.host_steps
     assert all(p.data is b for p, b in zip(optimizer.get_parameters(), buffers, strict=True))
     assert [param.version for param in params] == [version + 3 for version in versions]
+
+
+def test_more_arrays_than_a_plan_passes_one_by_one_are_written() -> None:
+    def made() -> list[cw.Parameter]:
+        return [weight(f"w{k}", START[0] + k) for k in range(130)]
+
+    together, apart = made(), made()
+    optimizer = nn.Momentum(together, 0.1, 0.9)
+    plain = [nn.Momentum([param], 0.1, 0.9) for param in apart]
+    for step in range(4):
+        grads = [cw.Tensor(np.roll(GRADS[step][0], k)) for k in range(130)]
+        optimizer(grads)
+        for one, grad in zip(plain, grads, strict=True):
+            one((grad,))
+    for one, other in zip(together, apart, strict=True):
+        np.testing.assert_allclose(one.data, other.data, rtol=1e-6)
+
+
+def test_memory_that_is_not_in_rows_is_written() -> None:
+    param = weight("w", np.asfortranarray(START))
+    assert not param.data.flags.c_contiguous
+    optimizer = nn.Momentum([param], 0.1, 0.9)
+    for grad in GRADS[:4]:
+        optimizer((cw.Tensor(grad),))
+    expected = taken_by(lambda p: nn.Momentum(p, 0.1, 0.9), 4)
+    np.testing.assert_allclose(param.data, expected, rtol=1e-6)
+
+
+def taken_by(make: Callable[[list[cw.Parameter]], nn.Optimizer], steps: int) -> np.ndarray:
+    param = weight()
+    optimizer = make([param])
+    for grad in GRADS[:steps]:
+        optimizer((cw.Tensor(grad),))
+    return param.data
 
 
 @pytest.mark.parametrize("change", ["attribute", "rate", "number", "momentum of a group"])
