@@ -27,7 +27,7 @@ def eager(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(fn: Callable[..., Any]) -> Any:
     return jit(fn, fullgraph=True)
 
 

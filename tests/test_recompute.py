@@ -61,8 +61,8 @@ def test_same_values_and_gradients_with_dropout(how: Callable[[Any], Any]) -> No
     for fn in (plain, checkpointed):
         derived = how(value_and_grad(fn, 0, weights))
         streams.set_seed(7)
-        for _ in range(2):
-            value, (by_x, by_weights) = derived(x)
+        derived(x)
+        value, (by_x, by_weights) = derived(x)
         found.append((value, by_x, *by_weights, ops.rand((3,))))
     compare(*found)
     assert found[0][1].asnumpy().any()
