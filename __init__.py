@@ -96,7 +96,7 @@ from .engine.random import (
     set_rng_state,
     set_seed,
 )
-from .engine.tensor import Tensor, TensorSpec, from_numpy, tensor
+from .engine.tensor import Symbol, Tensor, TensorSpec, from_numpy, tensor
 from .engine.train import (
     Callback,
     CheckpointConfig,
@@ -196,6 +196,7 @@ __all__ = [
     "Profiler",
     "ReduceLROnPlateau",
     "RunContext",
+    "Symbol",
     "Tensor",
     "TensorSpec",
     "TimeMonitor",

@@ -10,7 +10,7 @@ import numpy as np
 from .dtype import DType, bfloat16, dtype_of, float32, int64
 from .shape import Aval
 from .syncs import syncs
-from .tensor_spec import TensorSpec
+from .tensor_spec import Symbol, TensorSpec
 from .tensor_text import tensor_text
 
 Initializer = Callable[[tuple[int, ...], DType], np.ndarray]
@@ -28,9 +28,9 @@ class Tensor:
         Python floats become ``Float32``, ints ``Int64``; a NumPy array is copied as it is.
     dtype : DType, optional
         Element type to convert to.
-    shape : tuple of int, optional
-        Shape of a tensor given by ``init``. With ``None`` for a size and no data the call gives a
-        ``TensorSpec``.
+    shape : tuple of int, Symbol or None, optional
+        Shape of a tensor given by ``init``. With ``None`` or a ``Symbol`` for a size and no data
+        the call gives a ``TensorSpec``.
     init : callable, optional
         Makes the data, ``init(shape, dtype) -> ndarray``, at the first read.
     const_arg : bool
@@ -53,13 +53,15 @@ class Tensor:
         cls,
         input_data: Any = None,
         dtype: Any = None,
-        shape: Sequence[int] | int | None = None,
+        shape: Sequence[int | Symbol | None] | int | None = None,
         init: Initializer | None = None,
         const_arg: bool = False,
     ) -> Tensor:
         if cls is Tensor and init is not None:
-            return LazyTensor(shape, dtype, init)
-        if isinstance(shape, tuple | list) and None in shape:
+            return LazyTensor(shape, dtype, init)  # pyright: ignore[reportArgumentType]
+        if isinstance(shape, tuple | list) and any(
+            size is None or isinstance(size, Symbol) for size in shape
+        ):
             # MindSpore's spelling of a spec; it is no tensor, so __init__ does not follow.
             return TensorSpec(shape, dtype or float32)  # pyright: ignore[reportReturnType]
         return _new(cls)
@@ -68,7 +70,7 @@ class Tensor:
         self,
         input_data: Any = None,
         dtype: Any = None,
-        shape: Sequence[int] | int | None = None,
+        shape: Sequence[int | Symbol | None] | int | None = None,
         init: Initializer | None = None,
         const_arg: bool = False,
     ) -> None:

@@ -175,3 +175,28 @@ def test_set_inputs_are_checked_and_compiled() -> None:
 
     with pytest.raises(JitError, match="print"):
         Branch().compile(X)
+
+
+def test_row_31_symbols_say_which_sizes_a_compiled_call_may_have() -> None:
+    rows = cw.Symbol(max=8, divisor=2)
+    net = nn.ReLU()
+    net.set_inputs(cw.Tensor(shape=(rows, cw.Symbol()), dtype=cw.float32))
+    net.compile()
+    cw.set_context(mode=cw.GRAPH_MODE)
+    try:
+        for shape in ((2, 3), (4, 5), (8, 1)):
+            assert net(cw.ops.ones(shape)).shape == shape
+        for size in (3, 10):
+            with pytest.raises(ValueError, match=rf"size {size} on axis 0, which Symbol\(max=8"):
+                net(cw.ops.ones((size, 3)))
+    finally:
+        cw.set_context(mode=cw.PYNATIVE_MODE)
+    size = cw.Symbol(unique=True)
+    square = cw.jit(
+        lambda x: x @ x, input_signature=cw.Tensor(shape=[size, size], dtype=cw.float32)
+    )
+    assert square(cw.ops.ones((3, 3))).tolist() == [[3] * 3] * 3
+    with pytest.raises(ValueError, match="another axis of the same unique symbol has 2"):
+        square(cw.ops.ones((2, 3)))
+    with pytest.raises(ValueError, match="no size is from 4 to 2"):
+        cw.Symbol(max=2, min=4)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..parameter import Parameter
-from ..shape import Aval
-from ..tensor import Tensor, wrap
+from ..shape import Shape
+from ..tensor import Symbol, Tensor, TensorSpec, wrap
 from .chains import Held, TooLargeError, snapshot
 from .effects import check_lasting
 from .structure import flatten
@@ -84,22 +84,27 @@ def frozen(structure: object) -> object:
     return structure
 
 
-def signature_of(given: Any) -> tuple[Aval, ...] | None:
-    """Return the avals of an ``input_signature``, None if there is none."""
+Signature: TypeAlias = "tuple[Tensor | TensorSpec, ...]"
+"""What tensor arguments must be like, one by one."""
+
+
+def signature_of(given: Any) -> Signature | None:
+    """Return an ``input_signature``'s tensors and specs, None if there is none."""
     if given is None:
         return None
-    items = given if isinstance(given, tuple | list) else (given,)
-    return tuple(item.aval for item in items)
+    return tuple(given) if isinstance(given, tuple | list) else (given,)
 
 
-def check_signature(signature: tuple[Aval, ...], args: tuple[Any, ...]) -> None:
+def check_signature(signature: Signature, args: tuple[Any, ...]) -> None:
     """Raise ValueError where the tensors are not those of the ``input_signature``."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     if len(tensors) != len(signature):
         raise ValueError(
             f"input_signature names {len(signature)} tensors, the call has {len(tensors)}"
         )
-    for position, (tensor, aval) in enumerate(zip(tensors, signature, strict=True)):
+    same: dict[Symbol, int] = {}
+    for position, (tensor, item) in enumerate(zip(tensors, signature, strict=True)):
+        aval = item.aval
         fits = len(tensor.shape) == len(aval.shape) and all(
             not isinstance(want, int) or size == want
             for size, want in zip(tensor.shape, aval.shape, strict=True)
@@ -107,4 +112,23 @@ def check_signature(signature: tuple[Aval, ...], args: tuple[Any, ...]) -> None:
         if not fits or tensor.dtype is not aval.dtype:
             raise ValueError(
                 f"tensor argument {position} is {tensor.aval}, input_signature says {aval}"
+            )
+        if isinstance(item, TensorSpec):
+            _check_symbols(position, tensor.shape, item.symbols, same)
+
+
+def _check_symbols(
+    position: int, shape: Shape, symbols: dict[int, Symbol], same: dict[Symbol, int]
+) -> None:
+    for axis, symbol in symbols.items():
+        size: Any = shape[axis]
+        if not symbol.allows(size):
+            raise ValueError(
+                f"tensor argument {position} has the size {size} on axis {axis}, which"
+                f" {symbol} does not allow"
+            )
+        if symbol.unique and same.setdefault(symbol, size) != size:
+            raise ValueError(
+                f"tensor argument {position} has the size {size} on axis {axis}, but another"
+                f" axis of the same unique symbol has {same[symbol]}"
             )

@@ -255,7 +255,7 @@ class Cell(Registered):
         from ..compiler.arguments import check_signature
 
         given: tuple[Any, ...] = self.__dict__["_given_inputs"]
-        specs = [item.aval for item in given if isinstance(item, Tensor | TensorSpec)]
+        specs = [item for item in given if isinstance(item, Tensor | TensorSpec)]
         check_signature(tuple(specs), args)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
