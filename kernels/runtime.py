@@ -188,6 +188,11 @@ class Bound:
         self._address = ctypes.addressof(buffer)
         self._keep = (entry, buffer, fixed)
 
+    @property
+    def parts(self) -> tuple[Callable[[bytes], None], Callable[..., bytes], int]:
+        """What a call is made of: ``run(pack(address, *ids of the arrays))``."""
+        return self._run, self._pack, self._address
+
     def __call__(self, *arrays: np.ndarray) -> None:
         self._run(self._pack(self._address, *map(id, arrays)))
 

@@ -185,22 +185,12 @@ def compile_check(guards: list[Guard], same: Callable[[], bool]) -> Callable[[],
         "snapshot": snapshot, "switches": switches, "same": same, "TooLargeError": TooLargeError,
     }  # fmt: skip
     roots: dict[int, str] = {}
-    tests: list[str] = [f"(switches[0] == {switches[0]} or same())"]
+    tests: dict[object, str] = {0: f"(switches[0] == {switches[0]} or same())"}
     for number, guard in enumerate(guards):
         source = _source(guard.chain, names, roots)
-        expected = guard.expected
-        if isinstance(expected, Held):
-            names[f"e{number}"] = expected.value
-            tests.append(f"{source} is e{number}")
-        elif isinstance(expected, tuple) and expected[0] in (bool, type(None)):
-            tests.append(f"{source} is {expected[1]!r}")
-        elif _is_number_or_text(expected):
-            names[f"e{number}"], names[f"t{number}"] = expected[1], expected[0]
-            tests.append(f"(v := {source}).__class__ is t{number} and v == e{number}")
-        else:
-            names[f"e{number}"] = expected
-            tests.append(f"snapshot({source}) == e{number}")
-    body = "\n            and ".join(tests)
+        if source not in tests:
+            tests[source] = _test(source, guard, number, names)
+    body = "\n            and ".join(tests.values())
     text = (
         "def check():\n    try:\n        return (\n            "
         f"{body}\n        )\n    except (AttributeError, LookupError, TypeError, ValueError,"
@@ -209,6 +199,27 @@ def compile_check(guards: list[Guard], same: Callable[[], bool]) -> Callable[[],
     )
     exec(compile(text, "<guards>", "exec"), names)
     return names["check"]
+
+
+def _test(source: str, guard: Guard, number: int, names: dict[str, Any]) -> str:
+    """Return the Python expression that one guard holds, its constants bound in ``names``."""
+    expected, name = guard.expected, f"e{number}"
+    if isinstance(expected, Held):
+        names[name] = expected.value
+        return f"{source} is {name}"
+    if isinstance(expected, tuple) and expected[0] in (bool, type(None)):
+        return f"{source} is {expected[1]!r}"
+    if _is_number_or_text(expected):
+        names[name], names[f"t{number}"] = expected[1], expected[0]
+        return f"(v := {source}).__class__ is t{number} and v == {name}"
+    names[name] = expected
+    if guard.chain.path[-1:] == (("attr", "_cells"),):  # names and Cells, whose ids last with them
+        names[f"n{number}"] = [key[1] for key, _ in expected[1]]
+        names[f"i{number}"] = [id(held.value) for _, held in expected[1]]
+        if not expected[1]:
+            return f"not {source}"
+        return f"[*(v := {source})] == n{number} and [*map(id, v.values())] == i{number}"
+    return f"snapshot({source}) == {name}"
 
 
 def _is_number_or_text(expected: Any) -> bool:

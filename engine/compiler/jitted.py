@@ -40,8 +40,15 @@ from .graph import Graph
 from .graph_op import GraphOp
 from .guards import Reads
 from .plan import compile_graph, whole
+from .quick_calls import MAX_QUICK, QuickCall, quick_call
 from .report import Report
-from .specialisation import Situation, Specialisation, with_outcomes, writes_in_place
+from .specialisation import (
+    Situation,
+    Specialisation,
+    count_write,
+    with_outcomes,
+    writes_in_place,
+)
 from .structure import LEAF, flatten, opaque_part, unflatten
 from .trace import is_tracing, trace
 from .traced import TraceBreak
@@ -110,7 +117,8 @@ class Jitted:
         self.fullgraph = fullgraph
         self.signature = signature_of(input_signature)
         self.situations: dict[object, Situation] = {}
-        self.quick: dict[object, Situation] = {}
+        self.quick: list[QuickCall] = []
+        """What the latest calls were, each checked and run by one function."""
         self.float_values: dict[object, dict[int, float]] = {}
         self.promoted: dict[object, set[int]] = {}
         self.literal: set[object] = set()
@@ -140,19 +148,19 @@ class Jitted:
         return f"jit({self.function!r})"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            for quick in self.quick:
+                result = quick(args)
+                if result is not None:
+                    return result
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if registry.traces and is_tracing():
             return self.function(*args, **kwargs)
         if self.signature is not None:
             check_signature(self.signature, args)
         try:
-            if not kwargs and not hooked:
-                key = tuple([a.data.shape if a.__class__ is Tensor else None for a in args])
-                types_ = [a.data.dtype for a in args if a.__class__ is Tensor]
-                quick = self.quick.get((*key, *types_))
-                if quick is not None and None not in key:
-                    done, result = self._search(quick, args)
-                    if done:
-                        return result
             return self._look_up(args, kwargs)
         except TraceBreak as reason:
             self._report(reason)
@@ -171,15 +179,13 @@ class Jitted:
         situation = self.situations.get(key)
         if situation is None:
             situation = self._add(key)
-            if not kwargs and args and all(a.__class__ is Tensor for a in args):
-                shapes = [a.data.shape for a in args]
-                self.quick[(*shapes, *[a.data.dtype for a in args])] = situation
         if situation.reason is None:
             done, result = self._search(situation, input_tensors(leaves, numbers))
+            if not done:
+                done, result = self._new(situation, leaves, structure, numbers)
             if done:
-                return result
-            done, result = self._new(situation, leaves, structure, numbers)
-            if done:
+                if not kwargs and situation.paths:
+                    self._keep_quick(situation.paths[0], args)
                 return result
         if numbers and not situation.crowded:
             self.literal.add(key[0])  # pyright: ignore[reportIndexIssue]
@@ -199,6 +205,19 @@ class Jitted:
                         situation.paths.insert(0, path)
                     return True, result
         return False, None
+
+    def _keep_quick(self, path: Specialisation, args: tuple[Any, ...]) -> None:
+        """Let the next such call go the short way, if there is one.
+
+        Its text is written at the 2nd, 4th, 8th, ... call that went the long way: what it relies
+        on may change at every call.
+        """
+        path.long_calls += 1
+        if path.long_calls & (path.long_calls - 1) or path.long_calls == 1:
+            return
+        before, path.quick = path.quick, quick_call(path, args)
+        kept = [quick for quick in self.quick if quick is not before]
+        self.quick = [path.quick, *kept][:MAX_QUICK] if path.quick is not None else kept
 
     # -- looking up --------------------------------------------------------------------------
 
@@ -244,7 +263,7 @@ class Jitted:
     def _add(self, key: object) -> Situation:
         if len(self.situations) >= MAX_SPECIALISATIONS:
             del self.situations[next(iter(self.situations))]
-            self.quick.clear()
+            self.quick = []
         situation = self.situations[key] = Situation()
         return situation
 
@@ -312,7 +331,7 @@ class Jitted:
         ]
         for parameter, array in zip(path.call.writes, values, strict=True):
             if array is parameter.data and not recorded:
-                _count_write(parameter)
+                count_write(parameter)
             elif isinstance(parameter, Parameter):
                 parameter.set_data(wrap(array))
             else:
@@ -429,12 +448,6 @@ class Jitted:
 def _location(function: Any) -> str | None:
     code = getattr(getattr(function, "construct", function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
-
-
-def _count_write(tensor: Tensor) -> None:
-    if isinstance(tensor, Parameter):
-        registry.note_write(tensor)
-        tensor.version += 1
 
 
 def _name(function: object) -> str:

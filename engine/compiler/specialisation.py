@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from ..ops import registry
+from ..parameter import Parameter
 from ..tensor import Tensor
 from .graph import Graph
 from .graph_op import GraphOp
@@ -29,10 +32,14 @@ class Specialisation:
     recorded: GraphOp | None = None
     gradient_reads: Reads = field(default_factory=Reads)
     held: list[tuple[Tensor, np.ndarray]] | None = None
-    """Captured tensors with their arrays at the last call; None if they change at each."""
+    """Captured tensors with their arrays at the last call; None if each call takes new ones."""
     arrays: list[np.ndarray] = field(default_factory=list)
     draws: bool = False
     """Whether each call draws random keys."""
+    long_calls: int = 0
+    """Calls that were looked up by their signature."""
+    quick: Callable[[tuple[Any, ...]], Any] | None = None
+    """The function that checks and runs such a call at once, if one was made."""
 
     def __post_init__(self) -> None:
         self.draws = any(isinstance(tensor, RandomKey) for tensor in self.call.captured)
@@ -53,8 +60,9 @@ class Specialisation:
         specs = self.plan.inputs[len(self.plan.inputs) - len(arrays) :]
         if any(a.shape != s or a.dtype != d for a, (s, d) in zip(arrays, specs, strict=True)):
             return None
-        self.held = None if self.draws else list(zip(self.call.captured, arrays, strict=True))
         self.arrays = [whole(array) for array in arrays]
+        lasting = all(a is b for a, b in zip(arrays, self.arrays, strict=True)) and not self.draws
+        self.held = list(zip(self.call.captured, arrays, strict=True)) if lasting else None
         return self.arrays
 
 
@@ -80,3 +88,10 @@ def with_outcomes(traced: TracedCall) -> TracedCall:
     outputs = (*graph.outputs, *(guard.value for guard in traced.guards))
     asked = Graph(graph.inputs, graph.nodes, outputs, graph.constants)
     return replace(traced, graph=asked)
+
+
+def count_write(tensor: Tensor) -> None:
+    """Count that a plan wrote into a Parameter's memory."""
+    if isinstance(tensor, Parameter):
+        registry.note_write(tensor)
+        tensor.version += 1

@@ -1,0 +1,155 @@
+"""Calls that come again as they were: one generated function checks one and runs it.
+
+Looking up a call's signature costs more than a small kernel. Where the arguments are plain tensors
+and numbers, and the plan is one native run that writes in place or nothing, everything that must
+hold is known when the path is compiled; so the check, the new arrays and the call of machine code
+are one function. What it does not recognise goes the long way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tensor_hooks import hooked
+from ..context import context
+from ..ops.registry import records, traces
+from ..parameter import Parameter
+from ..tensor import Tensor
+from .arguments import is_input
+from .plan import Plan
+from .specialisation import Specialisation, count_write
+from .structure import LEAF, unflatten
+
+MAX_QUICK = 4
+"""Generated functions that a call tries, the latest first."""
+
+QuickCall = Callable[[tuple[Any, ...]], Any]
+"""Returns the results for these arguments; None where the call is another one."""
+
+RUN = Plan.run
+"""What runs plans while nobody measures them."""
+
+PLAIN = (int, bool, str, type(None))
+
+
+def quick_call(path: Specialisation, args: Sequence[Any]) -> QuickCall | None:
+    """Return the function for calls like ``path(*args)``, None if they need the long way."""
+    plan = path.plan
+    if path.outcomes or path.held is None or plan.direct is None or plan.copies:
+        return None
+    first = len(plan.inputs) + len(plan.shared)
+    if not path.call.results or any(r.strides is not None or r.slot < first for r in plan.results):
+        return None
+    if any(r.slot - first in plan.in_place for r in plan.results[: path.call.results]):
+        return None
+    written = [r.slot - first for r in plan.results[path.call.results :]]
+    if any(position not in plan.in_place for position in written):
+        return None
+    writer = Writer(path)
+    if not all(writer.argument(i, leaf) for i, leaf in enumerate(args)):
+        return None
+    return writer.write(len(args))
+
+
+class Writer:
+    """Writes the Python text of one quick call."""
+
+    def __init__(self, path: Specialisation) -> None:
+        self.path = path
+        self.names: dict[str, Any] = {
+            "Tensor": Tensor, "new": object.__new__, "array": np.array, "empty": np.empty,
+            "traces": traces, "records": records, "hooked": hooked, "context": context,
+            "Plan": Plan, "run": RUN, "hold": path.reads.hold, "lock": path.plan.lock,
+            "unflatten": unflatten, "note": count_write, "structure": path.call.structure,
+            "float32": np.float32,
+        }  # fmt: skip
+        self.lines: list[str] = []
+        self.slots: list[str] = []
+
+    def bind(self, name: str, value: Any) -> str:
+        """Give a value a name in the text."""
+        self.names[name] = value
+        return name
+
+    def test(self, text: str) -> None:
+        """Go the long way where ``text`` is true."""
+        self.lines.append(f"if {text}: return None")
+
+    def argument(self, i: int, leaf: Any) -> bool:
+        """Check one argument as the signature does; whether it can be."""
+        kind = leaf.__class__
+        if kind is Tensor:
+            shape, dtype = self.bind(f"s{i}", leaf.data.shape), self.bind(f"t{i}", leaf.data.dtype)
+            whole = self.bind(f"w{i}", np.empty(leaf.data.shape, leaf.data.dtype).strides)
+            self.test(f"a{i}.__class__ is not Tensor")
+            self.lines.append(f"d{i} = a{i}.data")
+            self.test(f"d{i}.dtype is not {dtype} or d{i}.shape != {shape}")
+            self.test(f"d{i}.strides != {whole}")
+            self.slots.append(f"id(d{i})")
+            return leaf.data.strides == self.names[whole]
+        if is_input(leaf, i, self.path.promoted) and kind is float:
+            self.test(f"a{i}.__class__ is not float")
+            self.lines.append(f"d{i} = array(a{i}, float32)")
+            self.slots.append(f"id(d{i})")
+            return True
+        if isinstance(leaf, Parameter):
+            self.test(f"a{i} is not {self.bind(f'e{i}', leaf)}")
+            return True
+        if kind in PLAIN or (kind is float and leaf):
+            self.test(f"a{i}.__class__ is not {self.bind(f'k{i}', kind)}")
+            self.test(f"a{i} != {self.bind(f'e{i}', leaf)}")
+            return True
+        return False
+
+    def write(self, count: int) -> QuickCall:
+        """Write the whole function around the checks of its arguments."""
+        before, self.lines = self.lines, []
+        self.test(f"len(args) != {count} or traces or records or hooked or not context.jit")
+        self.test("Plan.run is not run")  # the profiler measures plans
+        if count:
+            self.lines.append(f"{', '.join(f'a{i}' for i in range(count))}, = args")
+        self.lines += before
+        self.test("not hold()")
+        self._captured()
+        made = self._made()
+        with_lock = f"with lock: call(pack(address, {', '.join(self.slots)}))"
+        self.lines += [with_lock, *made]
+        text = "def quick(args):\n" + "".join(f"    {line}\n" for line in self.lines)
+        exec(compile(text, "<quick call>", "exec"), self.names)
+        return self.names["quick"]
+
+    def _captured(self) -> None:
+        """Look whether the captured tensors still have the arrays of the last call."""
+        for number, (tensor, array) in enumerate(self.path.held or ()):
+            known = self.bind(f"k{number}_", array)
+            self.test(f"{self.bind(f'c{number}', tensor)}.data is not {known}")
+        plan = self.path.plan
+        fixed = [*self.path.arrays, *plan.shared]
+        self.bind("keep", fixed)
+        self.slots += [repr(id(array)) for array in fixed]
+
+    def _made(self) -> list[str]:
+        """Make the arrays of the results; return the lines that wrap them."""
+        plan = self.path.plan
+        assert plan.direct is not None
+        self.names["call"], self.names["pack"], self.names["address"] = plan.direct.parts
+        for number, (shape, dtype) in enumerate(plan.made):
+            if number in plan.in_place:
+                self.slots.append(self.slots[plan.in_place[number]])
+                continue
+            shape_name = self.bind(f"shape{number}", shape)
+            self.lines.append(
+                f"o{number} = empty({shape_name}, {self.bind(f'dtype{number}', dtype)})"
+            )
+            self.slots.append(f"id(o{number})")
+        first = len(plan.inputs) + len(plan.shared)
+        results = [read.slot - first for read in plan.results[: self.path.call.results]]
+        counts = [f"note({self.bind(f'p{i}', t)})" for i, t in enumerate(self.path.call.writes)]
+        if self.path.call.structure is LEAF:
+            return [*counts, "r = new(Tensor)", f"r.data = o{results[0]}", "return r"]
+        wrapped = [f"r{i} = new(Tensor); r{i}.data = o{number}" for i, number in enumerate(results)]
+        listed = ", ".join(f"r{i}" for i in range(len(results)))
+        return [*counts, *wrapped, f"return unflatten(structure, [{listed}])"]
