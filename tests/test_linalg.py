@@ -75,3 +75,20 @@ def test_half_precision_is_taken_apart_in_float32() -> None:
     x = cw.Tensor(np.array([[2.0, 1.0], [1.0, 3.0]], np.float16))
     assert ops.inverse(x).dtype is cw.float16
     np.testing.assert_allclose(ops.det(x).asnumpy(), 5, rtol=1e-3)
+
+
+def test_primitives_of_products_take_operands_transposed() -> None:
+    a, b = tensor(2, 5, 4, 3), tensor(2, 5, 6, 3)
+    expected = a.asnumpy() @ b.asnumpy().swapaxes(-1, -2)
+    product = ops.BatchMatMul(transpose_b=True)
+    np.testing.assert_allclose(product(a, b).asnumpy(), expected, rtol=1e-12)
+    flipped = ops.BatchMatMul(True, False)(a.swapaxes(-1, -2), b.swapaxes(-1, -2))
+    np.testing.assert_allclose(flipped.asnumpy(), expected, rtol=1e-12)
+    one = ops.MatMul(transpose_b=True)(a[0, 0], b[0, 0])
+    np.testing.assert_allclose(one.asnumpy(), expected[0, 0], rtol=1e-12)
+    with pytest.raises(ValueError, match="two axes"):
+        ops.MatMul()(a, b)
+    with pytest.raises(ValueError, match="equal sizes"):
+        ops.BatchMatMul()(a, b[:1])
+    with pytest.raises(TypeError, match="transpose_a must be a bool"):
+        ops.MatMul(1)

@@ -358,6 +358,7 @@ from .matrix_functions import (
     matrix_exp,
     pinv,
 )
+from .matrix_primitives import BatchMatMul, MatMul
 from .max_pool import max_pool1d, max_pool3d
 from .mixtures import (
     accumulate_n,
@@ -630,6 +631,7 @@ __all__ = [
     "AssignSub",
     "AvgPool",
     "AvgPool3D",
+    "BatchMatMul",
     "BatchNorm",
     "Conv2D",
     "Conv2DTranspose",
@@ -640,6 +642,7 @@ __all__ = [
     "HyperMap",
     "LayerNorm",
     "Map",
+    "MatMul",
     "MaxPool",
     "MaxPool3D",
     "MaxPoolWithArgmaxV2",

@@ -112,10 +112,10 @@ def matmul(input: TensorLike, other: TensorLike) -> Call:
 
 
 def _bmm_rule(input_x: Aval, mat2: Aval) -> Aval:
-    if input_x.ndim != 3 or mat2.ndim != 3 or input_x.shape[0] != mat2.shape[0]:
+    if input_x.ndim < 3 or mat2.ndim < 3 or input_x.shape[:-2] != mat2.shape[:-2]:
         raise ShapeError(
             f"bmm: input_x {shape_text(input_x.shape)} and mat2 {shape_text(mat2.shape)} must have"
-            " three axes each, the first of equal size."
+            " at least three axes each, all before the last two of equal sizes."
         )
     return _matmul_rule(input_x, mat2)
 
@@ -135,14 +135,14 @@ def bmm(input_x: TensorLike, mat2: TensorLike) -> Call:
     Parameters
     ----------
     input_x : Tensor
-        ``[b, n, k]``.
+        ``[..., n, k]``, at least one axis before the matrices.
     mat2 : Tensor
-        ``[b, k, m]``; the dtypes promote.
+        ``[..., k, m]``, as many matrices; the dtypes promote.
 
     Returns
     -------
     Tensor
-        ``[b, n, m]``.
+        ``[..., n, m]``.
 
     Raises
     ------
