@@ -28,3 +28,11 @@ PAIRS: list[Pair] = [
     Pair("nn.Flatten", _flatten),
     Pair("nn.Identity", _identity),
 ]
+
+WITHOUT_PEER: dict[str, str] = {
+    "nn.Cell": "the base of all Cells; tests/test_nn_cell.py",
+    "nn.CellDict": "holds Cells; tests/test_nn_cell.py",
+    "nn.CellList": "holds Cells; tests/test_nn_cell.py",
+    "nn.SequentialCell": "runs Cells one after the other; tests/test_nn_cell.py",
+    "nn.GraphCell": "runs an exported graph; tests/test_graph_file.py",
+}
