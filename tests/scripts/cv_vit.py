@@ -5,7 +5,8 @@
 ``GELU``, ``Dropout``, patches by ``Conv2d``, Parameters from ``initializer(...).init_data()``,
 ``tile``, ``concat``; a loss over ``LossBase`` with ``OneHot`` and smoothed labels,
 ``cosine_decay_lr``, ``Adam`` with its numbers by position, ``Model.train`` with
-``ModelCheckpoint``, ``CheckpointConfig``, ``LossMonitor``, ``TimeMonitor``; ``Model.eval`` with two accuracies, ``Model.predict``.
+``ModelCheckpoint``, ``CheckpointConfig``, ``LossMonitor``, ``TimeMonitor``; ``Model.eval`` with two
+accuracies, ``Model.predict``.
 
 References
 ----------
