@@ -1,1191 +1,195 @@
 """The ops: functions on tensors by MindSpore's names, each one row of the op table."""
 
-from __future__ import annotations
-
-import importlib
-from typing import Any
+# An index: every name imported here without an underscore is public. The modules come in
+# alphabetical order, their names packed into lines.
+# ruff: noqa: F401
+# fmt: off
+# isort: off
+import importlib as _importlib
+from types import ModuleType as _ModuleType
+from typing import Any as _Any
 
 # The modules' gradient rules use each other; arithmetic opens the ring. The others act on Tensor.
-from . import arithmetic as _arithmetic  # noqa: F401  # isort: skip
-from . import brackets as _brackets  # noqa: F401
+from . import arithmetic as _arithmetic
+from . import brackets as _brackets
 from . import methods as _methods
-from . import operators as _operators  # noqa: F401
-from . import writing as _writing  # noqa: F401
+from . import operators as _operators
+from . import writing as _writing
 from .activation import elu, gelu, hardtanh, leaky_relu, relu, silu, softplus
 from .adaptive_max import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
 from .adaptive_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .angles import (
-    acos,
-    arccos,
-    arcsin,
-    arctan,
-    arctan2,
-    asin,
-    atan,
-    atan2,
-    deg2rad,
-    rad2deg,
-    sinc,
-    tan,
+    acos, arccos, arcsin, arctan, arctan2, asin, atan, atan2, deg2rad, rad2deg, sinc, tan,
 )
 from .arithmetic import add, floor_div, maximum, minimum, mod, mul, pow, sub
 from .array import (
-    broadcast_to,
-    expand,
-    expand_dims,
-    identity,
-    permute,
-    reshape,
-    squeeze,
-    stop_gradient,
-    swapaxes,
-    swapdims,
-    transpose,
-    unsqueeze,
+    broadcast_to, expand, expand_dims, identity, permute, reshape, squeeze, stop_gradient, swapaxes,
+    swapdims, transpose, unsqueeze,
 )
 from .assign import Assign, AssignAdd, AssignSub, assign, assign_add, assign_sub
 from .attention import scaled_dot_product_attention
 from .avg_pool import avg_pool1d, avg_pool2d, avg_pool3d
-from .axes import (
-    flip,
-    fliplr,
-    flipud,
-    moveaxis,
-    movedim,
-    narrow,
-    reverse,
-    roll,
-    rot90,
-)
+from .axes import flip, fliplr, flipud, moveaxis, movedim, narrow, reverse, roll, rot90
 from .batch_norm import batch_norm
 from .bessel import (
-    bessel_i0,
-    bessel_i0e,
-    bessel_i1,
-    bessel_i1e,
-    bessel_j0,
-    bessel_j1,
-    bessel_k0,
-    bessel_k0e,
-    bessel_k1,
-    bessel_k1e,
-    bessel_y0,
-    bessel_y1,
-    i0,
-    i0e,
-    i1,
-    i1e,
+    bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bessel_j0, bessel_j1, bessel_k0, bessel_k0e,
+    bessel_k1, bessel_k1e, bessel_y0, bessel_y1, i0, i0e, i1, i1e,
 )
 from .bilinear import bidense
 from .bitwise import (
-    bitwise_and,
-    bitwise_left_shift,
-    bitwise_not,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    invert,
-    logical_xor,
+    bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor,
+    invert, logical_xor,
 )
 from .blocks import (
-    batch_to_space_nd,
-    channel_shuffle,
-    depth_to_space,
-    pixel_shuffle,
-    pixel_unshuffle,
-    space_to_batch_nd,
-    space_to_depth,
+    batch_to_space_nd, channel_shuffle, depth_to_space, pixel_shuffle, pixel_unshuffle,
+    space_to_batch_nd, space_to_depth,
 )
-from .candidates import (
-    log_uniform_candidate_sampler,
-)
+from .candidates import log_uniform_candidate_sampler
 from .cast import cast
-from .chains import (
-    chain_matmul,
-    cross,
-    matrix_power,
-    multi_dot,
-    vander,
-)
+from .chains import chain_matmul, cross, matrix_power, multi_dot, vander
 from .chances import (
-    bernoulli,
-    gamma,
-    multinomial,
-    multinomial_with_replacement,
-    poisson,
-    random_categorical,
-    random_gamma,
-    random_poisson,
+    bernoulli, gamma, multinomial, multinomial_with_replacement, poisson, random_categorical,
+    random_gamma, random_poisson,
 )
 from .control import cond, fori_loop, scan, while_loop
 from .conv import conv2d
 from .conv_axes import conv1d, conv3d
 from .conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
-from .covariance import (
-    corrcoef,
-    cov,
-)
+from .covariance import corrcoef, cov
 from .creation import (
-    arange,
-    empty,
-    empty_like,
-    fill,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    range,
-    zeros,
-    zeros_like,
+    arange, empty, empty_like, fill, full, full_like, ones, ones_like, range, zeros, zeros_like,
 )
 from .cross_entropy import cross_entropy, nll_loss
-from .ctc import (
-    ctc_loss,
-)
-from .cumulative import (
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-    diff,
-    logcumsumexp,
-    trapz,
-)
-from .decomposition import (
-    cholesky,
-    cholesky_inverse,
-    cholesky_solve,
-    eigh,
-    eigvalsh,
-    qr,
-)
-from .distance import (
-    cdist,
-    cosine_similarity,
-    l2_normalize,
-    normalize,
-    pairwise_distance,
-    pdist,
-)
-from .division import (
-    div,
-    divide,
-    floor_mod,
-    fmod,
-    gcd,
-    lcm,
-    remainder,
-    truncate_div,
-    truncate_mod,
-)
+from .ctc import ctc_loss
+from .cumulative import cummax, cummin, cumprod, cumsum, diff, logcumsumexp, trapz
+from .decomposition import cholesky, cholesky_inverse, cholesky_solve, eigh, eigvalsh, qr
+from .distance import cdist, cosine_similarity, l2_normalize, normalize, pairwise_distance, pdist
+from .division import div, divide, floor_mod, fmod, gcd, lcm, remainder, truncate_div, truncate_mod
 from .draws import (
-    laplace,
-    normal,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-    shuffle,
-    standard_laplace,
-    standard_normal,
-    uniform,
+    laplace, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm, shuffle,
+    standard_laplace, standard_normal, uniform,
 )
-from .dropout import (
-    alpha_dropout,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-)
-from .einsum import (
-    einsum,
-)
+from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
+from .einsum import einsum
 from .elements import (
-    index_add,
-    index_fill,
-    index_put,
-    inplace_add,
-    inplace_sub,
-    inplace_update,
-    scatter,
+    index_add, index_fill, index_put, inplace_add, inplace_sub, inplace_update, scatter,
     tensor_scatter_elements,
 )
 from .exponentials import (
-    cbrt,
-    exp2,
-    expm1,
-    float_power,
-    hypot,
-    ldexp,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    logit,
-    xdivy,
+    cbrt, exp2, expm1, float_power, hypot, ldexp, log2, log10, logaddexp, logaddexp2, logit, xdivy,
     xlogy,
 )
-from .flattening import (
-    flatten,
-    ravel,
-    unflatten,
-)
-from .folding import (
-    fold,
-    unfold,
-)
+from .flattening import flatten, ravel, unflatten
+from .folding import fold, unfold
 from .fractional_pool import fractional_max_pool2d, fractional_max_pool3d
-from .grids import (
-    diag_embed,
-    eye,
-    fill_diagonal,
-    linspace,
-    logspace,
-    tril_indices,
-    triu_indices,
-)
+from .grids import diag_embed, eye, fill_diagonal, linspace, logspace, tril_indices, triu_indices
 from .group_norm import group_norm, instance_norm, lrn, rms_norm
 from .gru import gru_layer, gru_step
 from .higher_order import (
-    Depend,
-    ForiLoop,
-    HyperMap,
-    Map,
-    MultitypeFuncGraph,
-    Partial,
-    Scan,
-    WhileLoop,
-    partial,
+    Depend, ForiLoop, HyperMap, Map, MultitypeFuncGraph, Partial, Scan, WhileLoop, partial,
 )
-from .histograms import (
-    bincount,
-    bucketize,
-    histc,
-    searchsorted,
-)
-from .hyperbolic import (
-    acosh,
-    arccosh,
-    arcsinh,
-    arctanh,
-    asinh,
-    atanh,
-    cosh,
-    sinh,
-)
+from .histograms import bincount, bucketize, histc, searchsorted
+from .hyperbolic import acosh, arccosh, arcsinh, arctanh, asinh, atanh, cosh, sinh
 from .index import gather, one_hot
-from .inversion import (
-    det,
-    inverse,
-    logdet,
-    slogdet,
-    solve,
-    solve_triangular,
-)
+from .inversion import det, inverse, logdet, slogdet, solve, solve_triangular
 from .joining import cat, concat, stack, tile
-from .label_loss import (
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
-)
-from .limits import (
-    clip_by_global_norm,
-    clip_by_norm,
-    clip_by_value,
-    nan_to_num,
-)
+from .label_loss import multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss
+from .limits import clip_by_global_norm, clip_by_norm, clip_by_value, nan_to_num
 from .linalg import bias_add, bmm, dense, matmul
 from .logic import (
-    equal,
-    greater,
-    greater_equal,
-    isfinite,
-    isinf,
-    isnan,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    not_equal,
-    select,
-    where,
+    equal, greater, greater_equal, isfinite, isinf, isnan, less, less_equal, logical_and,
+    logical_not, logical_or, not_equal, select, where,
 )
 from .loss import binary_cross_entropy_with_logits, l1_loss, mse_loss
 from .lp_pool import lp_pool1d, lp_pool2d
 from .lstm import lstm_layer, lstm_step
-from .lu import (
-    lu_factor,
-    lu_solve,
-    lu_unpack,
-)
+from .lu import lu_factor, lu_solve, lu_unpack
 from .margin_loss import (
-    cosine_embedding_loss,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    soft_margin_loss,
+    cosine_embedding_loss, hinge_embedding_loss, margin_ranking_loss, soft_margin_loss,
     triplet_margin_loss,
 )
 from .masking import (
-    argwhere,
-    masked_fill,
-    masked_scatter,
-    masked_select,
-    nonzero,
-    unique,
-    unique_consecutive,
+    argwhere, masked_fill, masked_scatter, masked_select, nonzero, unique, unique_consecutive,
 )
-from .math import (
-    abs,
-    erf,
-    exp,
-    log,
-    log1p,
-    neg,
-    reciprocal,
-    rsqrt,
-    sigmoid,
-    sign,
-    sqrt,
-    square,
-)
-from .matrix_functions import (
-    lstsq,
-    matrix_exp,
-    pinv,
-)
+from .math import abs, erf, exp, log, log1p, neg, reciprocal, rsqrt, sigmoid, sign, sqrt, square
+from .matrix_functions import lstsq, matrix_exp, pinv
 from .matrix_primitives import BatchMatMul, MatMul
 from .max_pool import max_pool1d, max_pool3d
-from .mixtures import (
-    accumulate_n,
-    addcdiv,
-    addcmul,
-    addn,
-    lerp,
-    squared_difference,
-)
+from .mixtures import accumulate_n, addcdiv, addcmul, addn, lerp, squared_difference
 from .norm import layer_norm
 from .norm_primitives import BatchNorm, LayerNorm
-from .norms import (
-    count_nonzero,
-    logsumexp,
-    nanmean,
-    nansum,
-    vector_norm,
-)
-from .order import (
-    median,
-    nanmedian,
-    nanquantile,
-    quantile,
-)
-from .padding import (
-    pad,
-)
+from .norms import count_nonzero, logsumexp, nanmean, nansum, vector_norm
+from .order import median, nanmedian, nanquantile, quantile
+from .padding import pad
 from .picking import (
-    embedding,
-    gather_d,
-    gather_elements,
-    gather_nd,
-    index_select,
-    repeat_elements,
-    repeat_interleave,
-    select_ext,
-    take,
-    take_along_dim,
+    embedding, gather_d, gather_elements, gather_nd, index_select, repeat_elements,
+    repeat_interleave, select_ext, take, take_along_dim,
 )
 from .piecewise import (
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hsigmoid,
-    hswish,
-    prelu,
-    relu6,
-    softshrink,
-    tanhshrink,
+    hardshrink, hardsigmoid, hardswish, hsigmoid, hswish, prelu, relu6, softshrink, tanhshrink,
     threshold,
 )
 from .pool import max_pool2d
-from .predicates import (
-    allclose,
-    approximate_equal,
-    isclose,
-    isneginf,
-    isposinf,
-    isreal,
-)
-from .primitives import Primitive, Print, make_primitives
-from .products import (
-    dot,
-    ger,
-    inner,
-    kron,
-    mm,
-    mv,
-    outer,
-    tensor_dot,
-    tensordot,
-    vdot,
-)
+from .predicates import allclose, approximate_equal, isclose, isneginf, isposinf, isreal
+from .primitives import Primitive, Print
+from .primitives import make_primitives as _make_primitives
+from .products import dot, ger, inner, kron, mm, mv, outer, tensor_dot, tensordot, vdot
 from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
 from .regression_loss import (
-    binary_cross_entropy,
-    gaussian_nll_loss,
-    huber_loss,
-    kl_div,
-    poisson_nll_loss,
-    smooth_l1_loss,
+    binary_cross_entropy, gaussian_nll_loss, huber_loss, kl_div, poisson_nll_loss, smooth_l1_loss,
 )
-from .resize import (
-    interpolate,
-    resize_bicubic,
-    resize_bilinear,
-    resize_nearest_neighbor,
-    upsample,
-)
+from .resize import interpolate, resize_bicubic, resize_bilinear, resize_nearest_neighbor, upsample
 from .rnn import rnn_layer
-from .rounding import (
-    ceil,
-    clamp,
-    fix,
-    floor,
-    frac,
-    rint,
-    round,
-    trunc,
-)
-from .sampled import (
-    gumbel_softmax,
-    rrelu,
-)
-from .sampling import (
-    affine_grid,
-    grid_sample,
-)
-from .scaled_sums import (
-    addbmm,
-    addmm,
-    addmv,
-    addr,
-    baddbmm,
-)
+from .rounding import ceil, clamp, fix, floor, frac, rint, round, trunc
+from .sampled import gumbel_softmax, rrelu
+from .sampling import affine_grid, grid_sample
+from .scaled_sums import addbmm, addmm, addmv, addr, baddbmm
 from .scattering import (
-    scatter_add,
-    scatter_div,
-    scatter_max,
-    scatter_min,
-    scatter_mul,
-    scatter_nd,
-    scatter_nd_add,
-    scatter_nd_div,
-    scatter_nd_max,
-    scatter_nd_min,
-    scatter_nd_mul,
-    scatter_nd_sub,
-    scatter_nd_update,
-    scatter_sub,
-    scatter_update,
-    tensor_scatter_add,
-    tensor_scatter_div,
-    tensor_scatter_max,
-    tensor_scatter_min,
-    tensor_scatter_mul,
-    tensor_scatter_sub,
-    tensor_scatter_update,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sum,
+    scatter_add, scatter_div, scatter_max, scatter_min, scatter_mul, scatter_nd, scatter_nd_add,
+    scatter_nd_div, scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_sub,
+    scatter_nd_update, scatter_sub, scatter_update, tensor_scatter_add, tensor_scatter_div,
+    tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub,
+    tensor_scatter_update, unsorted_segment_max, unsorted_segment_mean, unsorted_segment_min,
+    unsorted_segment_prod, unsorted_segment_sum,
 )
 from .shapes import (
-    dtype,
-    is_tensor,
-    numel,
-    rank,
-    reverse_sequence,
-    shape,
-    size,
-    slice,
-    tensor_shape,
+    dtype, is_tensor, numel, rank, reverse_sequence, shape, size, slice, tensor_shape,
 )
-from .signs import (
-    copysign,
-    heaviside,
-    nextafter,
-    positive,
-    signbit,
-)
+from .signs import copysign, heaviside, nextafter, positive, signbit
 from .slicing import strided_slice
-from .smooth import (
-    celu,
-    fast_gelu,
-    glu,
-    logsigmoid,
-    mish,
-    selu,
-    softmin,
-    softsign,
-    swish,
-)
+from .smooth import celu, fast_gelu, glu, logsigmoid, mish, selu, softmin, softsign, swish
 from .softmax import log_softmax, softmax
-from .sorting import (
-    argsort,
-    kthvalue,
-    mode,
-    msort,
-    sort,
-    topk,
-    unique_with_pad,
-)
-from .special import (
-    digamma,
-    erfc,
-    erfinv,
-    igamma,
-    igammac,
-    lgamma,
-    mvlgamma,
-    polygamma,
-    zeta,
-)
-from .spectral import (
-    matrix_cond,
-    matrix_norm,
-    matrix_rank,
-    norm,
-    svd,
-    svdvals,
-)
-from .splitting import (
-    chunk,
-    dsplit,
-    hsplit,
-    split,
-    tensor_split,
-    unbind,
-    unstack,
-    vsplit,
-)
-from .spread import (
-    aminmax,
-    std_mean,
-    var_mean,
-)
+from .sorting import argsort, kthvalue, mode, msort, sort, topk, unique_with_pad
+from .special import digamma, erfc, erfinv, igamma, igammac, lgamma, mvlgamma, polygamma, zeta
+from .spectral import matrix_cond, matrix_norm, matrix_rank, norm, svd, svdvals
+from .splitting import chunk, dsplit, hsplit, split, tensor_split, unbind, unstack, vsplit
+from .spread import aminmax, std_mean, var_mean
 from .stacking import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    block_diag,
-    broadcast_tensors,
-    cartesian_prod,
-    column_stack,
-    combinations,
-    dstack,
-    hstack,
-    meshgrid,
-    row_stack,
-    vstack,
+    atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_tensors, cartesian_prod, column_stack,
+    combinations, dstack, hstack, meshgrid, row_stack, vstack,
 )
 from .statistics import argmax, argmin, max, min, std, var
-from .triangles import (
-    diag,
-    diagflat,
-    diagonal,
-    trace,
-    tril,
-    triu,
-)
+from .triangles import diag, diagflat, diagonal, trace, tril, triu
 from .trigonometry import cos, sin, tanh
 from .unpool import max_unpool1d, max_unpool2d, max_unpool3d
 from .update import adam_update, all_finite, momentum_update, sgd_update
 from .window_primitives import (
-    AvgPool,
-    AvgPool3D,
-    Conv2D,
-    Conv2DTranspose,
-    Conv3D,
-    Conv3DTranspose,
-    MaxPool,
-    MaxPool3D,
+    AvgPool, AvgPool3D, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, MaxPool, MaxPool3D,
     MaxPoolWithArgmaxV2,
 )
-from .windows import (
-    bartlett_window,
-    blackman_window,
-    hamming_window,
-    hann_window,
-    kaiser_window,
-)
+from .windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
+# fmt: on
 
-__all__ = [
-    "OPS",
-    "Assign",
-    "AssignAdd",
-    "AssignSub",
-    "AvgPool",
-    "AvgPool3D",
-    "BatchMatMul",
-    "BatchNorm",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "Depend",
-    "ForiLoop",
-    "HyperMap",
-    "LayerNorm",
-    "Map",
-    "MatMul",
-    "MaxPool",
-    "MaxPool3D",
-    "MaxPoolWithArgmaxV2",
-    "MultitypeFuncGraph",
-    "Op",
-    "Partial",
-    "Primitive",
-    "Print",
-    "Scan",
-    "WhileLoop",
-    "abs",
-    "accumulate_n",
-    "acos",
-    "acosh",
-    "adam_update",
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
-    "add",
-    "addbmm",
-    "addcdiv",
-    "addcmul",
-    "addmm",
-    "addmv",
-    "addn",
-    "addr",
-    "affine_grid",
-    "all",
-    "all_finite",
-    "allclose",
-    "alpha_dropout",
-    "amax",
-    "amin",
-    "aminmax",
-    "any",
-    "apply",
-    "approximate_equal",
-    "arange",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "argmax",
-    "argmin",
-    "argsort",
-    "argwhere",
-    "asin",
-    "asinh",
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "atan",
-    "atan2",
-    "atanh",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "baddbmm",
-    "bartlett_window",
-    "batch_norm",
-    "batch_to_space_nd",
-    "bernoulli",
-    "bessel_i0",
-    "bessel_i0e",
-    "bessel_i1",
-    "bessel_i1e",
-    "bessel_j0",
-    "bessel_j1",
-    "bessel_k0",
-    "bessel_k0e",
-    "bessel_k1",
-    "bessel_k1e",
-    "bessel_y0",
-    "bessel_y1",
-    "bias_add",
-    "bidense",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "bincount",
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "blackman_window",
-    "block_diag",
-    "bmm",
-    "broadcast_tensors",
-    "broadcast_to",
-    "bucketize",
-    "cartesian_prod",
-    "cast",
-    "cat",
-    "cbrt",
-    "cdist",
-    "ceil",
-    "celu",
-    "chain_matmul",
-    "channel_shuffle",
-    "cholesky",
-    "cholesky_inverse",
-    "cholesky_solve",
-    "chunk",
-    "clamp",
-    "clip_by_global_norm",
-    "clip_by_norm",
-    "clip_by_value",
-    "column_stack",
-    "combinations",
-    "concat",
-    "cond",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "copysign",
-    "corrcoef",
-    "cos",
-    "cosh",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "count_nonzero",
-    "cov",
-    "cross",
-    "cross_entropy",
-    "ctc_loss",
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "deg2rad",
-    "dense",
-    "depth_to_space",
-    "det",
-    "diag",
-    "diag_embed",
-    "diagflat",
-    "diagonal",
-    "diff",
-    "digamma",
-    "div",
-    "divide",
-    "dot",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "dsplit",
-    "dstack",
-    "dtype",
-    "eigh",
-    "eigvalsh",
-    "einsum",
-    "elu",
-    "embedding",
-    "empty",
-    "empty_like",
-    "equal",
-    "erf",
-    "erfc",
-    "erfinv",
-    "exp",
-    "exp2",
-    "expand",
-    "expand_dims",
-    "expm1",
-    "eye",
-    "fast_gelu",
-    "feature_alpha_dropout",
-    "fill",
-    "fill_diagonal",
-    "fix",
-    "flatten",
-    "flip",
-    "fliplr",
-    "flipud",
-    "float_power",
-    "floor",
-    "floor_div",
-    "floor_mod",
-    "fmod",
-    "fold",
-    "fori_loop",
-    "frac",
-    "fractional_max_pool2d",
-    "fractional_max_pool3d",
-    "full",
-    "full_like",
-    "gamma",
-    "gather",
-    "gather_d",
-    "gather_elements",
-    "gather_nd",
-    "gaussian_nll_loss",
-    "gcd",
-    "gelu",
-    "ger",
-    "glu",
-    "greater",
-    "greater_equal",
-    "grid_sample",
-    "group_norm",
-    "gru_layer",
-    "gru_step",
-    "gumbel_softmax",
-    "hamming_window",
-    "hann_window",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "heaviside",
-    "hinge_embedding_loss",
-    "histc",
-    "hsigmoid",
-    "hsplit",
-    "hstack",
-    "hswish",
-    "huber_loss",
-    "hypot",
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
-    "identity",
-    "igamma",
-    "igammac",
-    "index_add",
-    "index_fill",
-    "index_put",
-    "index_select",
-    "inner",
-    "inplace_add",
-    "inplace_sub",
-    "inplace_update",
-    "instance_norm",
-    "interpolate",
-    "inverse",
-    "invert",
-    "is_tensor",
-    "isclose",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "kaiser_window",
-    "kl_div",
-    "kron",
-    "kthvalue",
-    "l1_loss",
-    "l2_normalize",
-    "laplace",
-    "layer_norm",
-    "lcm",
-    "ldexp",
-    "leaky_relu",
-    "lerp",
-    "less",
-    "less_equal",
-    "lgamma",
-    "linspace",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "log_softmax",
-    "log_uniform_candidate_sampler",
-    "logaddexp",
-    "logaddexp2",
-    "logcumsumexp",
-    "logdet",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "logit",
-    "logsigmoid",
-    "logspace",
-    "logsumexp",
-    "lp_pool1d",
-    "lp_pool2d",
-    "lrn",
-    "lstm_layer",
-    "lstm_step",
-    "lstsq",
-    "lu_factor",
-    "lu_solve",
-    "lu_unpack",
-    "margin_ranking_loss",
-    "masked_fill",
-    "masked_scatter",
-    "masked_select",
-    "matmul",
-    "matrix_cond",
-    "matrix_exp",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "max",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
-    "maximum",
-    "mean",
-    "median",
-    "meshgrid",
-    "min",
-    "minimum",
-    "mish",
-    "mm",
-    "mod",
-    "mode",
-    "momentum_update",
-    "moveaxis",
-    "movedim",
-    "mse_loss",
-    "msort",
-    "mul",
-    "multi_dot",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "multinomial",
-    "multinomial_with_replacement",
-    "mv",
-    "mvlgamma",
-    "nan_to_num",
-    "nanmean",
-    "nanmedian",
-    "nanquantile",
-    "nansum",
-    "narrow",
-    "neg",
-    "nextafter",
-    "nll_loss",
-    "nonzero",
-    "norm",
-    "normal",
-    "normalize",
-    "not_equal",
-    "numel",
-    "one_hot",
-    "ones",
-    "ones_like",
-    "outer",
-    "pad",
-    "pairwise_distance",
-    "partial",
-    "pdist",
-    "permute",
-    "pinv",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "poisson",
-    "poisson_nll_loss",
-    "polygamma",
-    "positive",
-    "pow",
-    "prelu",
-    "prod",
-    "qr",
-    "quantile",
-    "rad2deg",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "random_categorical",
-    "random_gamma",
-    "random_poisson",
-    "randperm",
-    "range",
-    "rank",
-    "ravel",
-    "reciprocal",
-    "relu",
-    "relu6",
-    "remainder",
-    "repeat_elements",
-    "repeat_interleave",
-    "reshape",
-    "resize_bicubic",
-    "resize_bilinear",
-    "resize_nearest_neighbor",
-    "reverse",
-    "reverse_sequence",
-    "rint",
-    "rms_norm",
-    "rnn_layer",
-    "roll",
-    "rot90",
-    "round",
-    "row_stack",
-    "rrelu",
-    "rsqrt",
-    "scaled_dot_product_attention",
-    "scan",
-    "scatter",
-    "scatter_add",
-    "scatter_div",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
-    "scatter_nd",
-    "scatter_nd_add",
-    "scatter_nd_div",
-    "scatter_nd_max",
-    "scatter_nd_min",
-    "scatter_nd_mul",
-    "scatter_nd_sub",
-    "scatter_nd_update",
-    "scatter_sub",
-    "scatter_update",
-    "searchsorted",
-    "select",
-    "select_ext",
-    "selu",
-    "sgd_update",
-    "shape",
-    "shuffle",
-    "sigmoid",
-    "sign",
-    "signbit",
-    "silu",
-    "sin",
-    "sinc",
-    "sinh",
-    "size",
-    "slice",
-    "slogdet",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "solve",
-    "solve_triangular",
-    "sort",
-    "space_to_batch_nd",
-    "space_to_depth",
-    "split",
-    "sqrt",
-    "square",
-    "squared_difference",
-    "squeeze",
-    "stack",
-    "standard_laplace",
-    "standard_normal",
-    "std",
-    "std_mean",
-    "stop_gradient",
-    "strided_slice",
-    "sub",
-    "sum",
-    "svd",
-    "svdvals",
-    "swapaxes",
-    "swapdims",
-    "swish",
-    "take",
-    "take_along_dim",
-    "tan",
-    "tanh",
-    "tanhshrink",
-    "tensor_dot",
-    "tensor_scatter_add",
-    "tensor_scatter_div",
-    "tensor_scatter_elements",
-    "tensor_scatter_max",
-    "tensor_scatter_min",
-    "tensor_scatter_mul",
-    "tensor_scatter_sub",
-    "tensor_scatter_update",
-    "tensor_shape",
-    "tensor_split",
-    "tensordot",
-    "threshold",
-    "tile",
-    "topk",
-    "trace",
-    "transpose",
-    "trapz",
-    "tril",
-    "tril_indices",
-    "triplet_margin_loss",
-    "triu",
-    "triu_indices",
-    "trunc",
-    "truncate_div",
-    "truncate_mod",
-    "unbind",
-    "unflatten",
-    "unfold",
-    "uniform",
-    "unique",
-    "unique_consecutive",
-    "unique_with_pad",
-    "unsorted_segment_max",
-    "unsorted_segment_mean",
-    "unsorted_segment_min",
-    "unsorted_segment_prod",
-    "unsorted_segment_sum",
-    "unsqueeze",
-    "unstack",
-    "upsample",
-    "vander",
-    "var",
-    "var_mean",
-    "vdot",
-    "vector_norm",
-    "vsplit",
-    "vstack",
-    "where",
-    "while_loop",
-    "xdivy",
-    "xlogy",
-    "zeros",
-    "zeros_like",
-    "zeta",
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name
+    for name, value in globals().items()
+    if not name.startswith("_") and value.__class__ is not _ModuleType
 ]
 
-_PRIMITIVES = make_primitives()
+_methods.attach_functions(globals())
+
+_PRIMITIVES = _make_primitives()
 
 _TRANSFORMS = {
     **dict.fromkeys(
@@ -1195,13 +199,12 @@ _TRANSFORMS = {
     "vmap": "..vectorize",
 }  # fmt: skip
 """Modules that stand on the ops, by the names that MindSpore has here too."""
-_methods.attach_functions(globals())
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     """Return the primitive class of that name, or a transform that MindSpore has among its ops."""
     if name in _TRANSFORMS:
-        return getattr(importlib.import_module(_TRANSFORMS[name], __package__), name)
+        return getattr(_importlib.import_module(_TRANSFORMS[name], __package__), name)
     found = _PRIMITIVES.get(name)
     if found is None:
         raise AttributeError(f"cellwire.ops has no {name!r}.")
