@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 from .dtype import DType
 
@@ -29,6 +29,26 @@ _Atom: TypeAlias = "str | Quotient"
 _Monomial: TypeAlias = tuple[_Atom, ...]
 
 
+class Decider(Protocol):
+    """Who answers what code asks of sizes that are not known; see ``compiler.open_sizes``."""
+
+    def decide(self, relation: str, left: Dim, right: float) -> bool:
+        """Return whether a relation (``"=="``, ``"<"``, ``"<="``) holds, and take it down."""
+        ...
+
+    def number(self, dim: SymDim) -> int:
+        """Return the size as a number, or raise."""
+        ...
+
+    def reveal(self, dim: SymDim) -> None:
+        """Hear that a size is hashed or written as text."""
+        ...
+
+
+deciders: list[Decider] = []
+"""The one who answers; where there is none, sizes are equal if their polynomials are."""
+
+
 class SymDim:
     """A size not known yet: a polynomial with integer coefficients over named symbols.
 
@@ -44,9 +64,35 @@ class SymDim:
         self._hash = hash(self.terms)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SymDim) and self.terms == other.terms
+        if isinstance(other, SymDim) and self.terms == other.terms:
+            return True
+        if deciders and isinstance(other, SymDim | int | float):
+            return deciders[-1].decide("==", self, cast(float, other))
+        return False
+
+    def __lt__(self, other: float) -> bool:
+        return deciders[-1].decide("<", self, other) if deciders else NotImplemented
+
+    def __le__(self, other: float) -> bool:
+        return deciders[-1].decide("<=", self, other) if deciders else NotImplemented
+
+    def __gt__(self, other: float) -> bool:
+        return not deciders[-1].decide("<=", self, other) if deciders else NotImplemented
+
+    def __ge__(self, other: float) -> bool:
+        return not deciders[-1].decide("<", self, other) if deciders else NotImplemented
+
+    def __bool__(self) -> bool:
+        return not deciders or not deciders[-1].decide("==", self, 0)
+
+    def __index__(self) -> int:
+        if not deciders:
+            raise TypeError(f"the size {self} is not known yet; it is no number.")
+        return deciders[-1].number(self)
 
     def __hash__(self) -> int:
+        if deciders:
+            deciders[-1].reveal(self)
         return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -99,6 +145,8 @@ class SymDim:
         return f"SymDim({str(self)!r})"
 
     def __str__(self) -> str:
+        if deciders:
+            deciders[-1].reveal(self)
         parts = []
         for monomial, factor in self.terms:
             names = "*".join(str(atom) for atom in monomial)
@@ -154,9 +202,9 @@ def _symbol(atom: _Atom) -> Dim:
 
 def _divide(numerator: SymDim, denominator: Dim) -> Dim | None:
     """Return the exact quotient, or None where it is not a polynomial."""
-    if denominator == 0:
+    if isinstance(denominator, int) and denominator == 0:
         raise ZeroDivisionError(f"size {numerator} divided by zero")
-    if numerator == denominator:
+    if isinstance(denominator, SymDim) and numerator.terms == denominator.terms:
         return 1
     divisor_terms = _terms(denominator)
     if len(divisor_terms) != 1:
@@ -183,7 +231,9 @@ def _divide_ratio(numerator: SymDim, denominator: SymDim) -> Dim | None:
     if not isinstance(head, SymDim):
         return None
     ratio = _divide(head, _from_terms({first: first_factor}))
-    return ratio if ratio is not None and denominator * ratio == numerator else None
+    if ratio is None or _terms(denominator * ratio) != numerator.terms:
+        return None
+    return ratio
 
 
 def symbols_of(shape: Iterable[Dim]) -> frozenset[str]:

@@ -7,15 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .jitted import (
-    MAX_PATHS,
-    MAX_SPECIALISATIONS,
-    Explanation,
-    JitError,
-    Jitted,
-    JitWarning,
-    kept_for,
-)
+from .jitted import MAX_PATHS, MAX_SPECIALISATIONS, Jitted
+from .kept import kept_for
+from .options import check_options, open_axes
+from .reasons import Explanation, JitError, JitWarning
 
 __all__ = [
     "MAX_PATHS",
@@ -35,6 +30,7 @@ def jit(
     *,
     fullgraph: bool = False,
     input_signature: Any = None,
+    dynamic: int = 0,
     **options: Any,
 ) -> Any:
     """Compile a function, method, Cell or Cell class.
@@ -49,10 +45,15 @@ def jit(
         default the call runs eagerly and the reason is reported once, as a ``JitWarning``.
     input_signature : Tensor, TensorSpec or sequence of them, optional
         Shapes and dtypes that every call must have.
+    dynamic : {0, 1}
+        Whether all sizes are open from the first call on: the code is traced once for sizes that
+        it does not ask for. By default a size is open from the second one on that is seen.
     **options
-        MindSpore's other options (``capture_mode``, ``jit_level``, ``dynamic``, ``backend``,
-        ``mode``, ``jit_config``, ``hash_args``, ``compile_once``), which choose between ways of
-        compiling that Cellwire does not have; they are checked and have no effect.
+        MindSpore's other options of both eras: ``capture_mode`` ("ast", "bytecode", "trace"),
+        ``jit_level`` ("O0", "O1"), ``backend`` ("ms_backend", "GE"), ``mode`` ("PSJit", "PIJit"),
+        ``exec_order``, ``infer_boost``, ``jit_config``, ``hash_args``, ``compile_once``, …, which
+        choose between ways of compiling that Cellwire does not have; they are checked and have
+        no effect.
 
     Returns
     -------
@@ -63,11 +64,13 @@ def jit(
     ------
     TypeError
         If an option is unknown or ``function`` is not callable.
+    ValueError
+        If an option's value is none of those.
     """
-    unknown = set(options) - OPTIONS
-    if unknown:
-        raise TypeError(f"jit has no option {sorted(unknown)[0]!r}; it knows {sorted(OPTIONS)}")
-    settings: dict[str, Any] = {"fullgraph": fullgraph, "input_signature": input_signature}
+    check_options({"fullgraph": fullgraph, "dynamic": dynamic, **options})
+    settings: dict[str, Any] = {
+        "fullgraph": fullgraph, "input_signature": input_signature, "dynamic": dynamic,
+    }  # fmt: skip
     if function is None:
         return functools.partial(jit, **settings)
     if inspect.isclass(function):
@@ -77,12 +80,6 @@ def jit(
     if not callable(function):
         raise TypeError(f"jit compiles functions and Cells, not {type(function).__name__}")
     return Jitted(function, **settings)
-
-
-OPTIONS = {
-    "backend", "capture_mode", "compile_once", "dynamic", "hash_args", "jit_config", "jit_level",
-    "mode",
-}  # fmt: skip
 
 
 def _class_body(cls: type, compiled: Jitted) -> dict[str, Any]:
@@ -100,5 +97,10 @@ jit.explain = explain  # pyright: ignore[reportFunctionMemberAccess]
 
 def call_compiled(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a Cell as graph mode does: compiled, each Cell object once for each situation."""
-    compiled = kept_for(cell, "graph mode", lambda: Jitted(cell.eager_call))
-    return compiled(*args, **kwargs)
+    return kept_for(cell, "graph mode", lambda: _in_graph_mode(cell))(*args, **kwargs)
+
+
+def _in_graph_mode(cell: Any) -> Jitted:
+    compiled = Jitted(cell.eager_call)
+    compiled.open_axes = open_axes(cell.get_inputs() or ())
+    return compiled

@@ -7,11 +7,9 @@ code runs once on traced tensors. What cannot be compiled runs eagerly, with a r
 from __future__ import annotations
 
 import functools
-import time
 import types
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,32 +23,25 @@ from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .arguments import (
     argument_key,
-    check_promoted,
     check_signature,
-    check_unchanged,
     frozen,
     input_tensors,
-    inputs_among,
     is_argument,
-    is_input,
     signature_of,
 )
-from .chains import Chain, Held
-from .graph import Graph
+from .chains import Held
 from .graph_op import GraphOp
 from .guards import Reads
-from .plan import compile_graph, whole
+from .kept import kept_for
+from .making import Arguments, compile_call, name_of, trace_call
+from .open_sizes import Family, family_key
+from .options import open_axes
+from .plan import whole
 from .quick_calls import MAX_QUICK, QuickCall, quick_call
-from .report import Report
-from .specialisation import (
-    Situation,
-    Specialisation,
-    count_write,
-    with_outcomes,
-    writes_in_place,
-)
-from .structure import LEAF, flatten, opaque_part, unflatten
-from .trace import is_tracing, trace
+from .reasons import Explanation, JitError, JitWarning
+from .specialisation import Situation, Specialisation, count_write
+from .structure import LEAF, flatten, unflatten
+from .trace import is_tracing
 from .traced import TraceBreak
 from .watch import watching
 
@@ -58,49 +49,6 @@ MAX_PATHS = 8
 """Paths through Python branches compiled for one situation before it runs eagerly."""
 MAX_SPECIALISATIONS = 64
 """Specialisations kept by one compiled function; the least recently used goes first."""
-
-
-class JitError(RuntimeError):
-    """A reason not to compile, under ``fullgraph=True``."""
-
-
-class JitWarning(UserWarning):
-    """A compiled function runs eagerly, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What ``jit.explain`` tells: the report of the plan, or the reason why there is none."""
-
-    report: Report | None
-    reason: str | None
-    graph: Graph | None
-    specialisations: int
-
-    def __str__(self) -> str:
-        return str(self.report) if self.report is not None else f"runs eagerly: {self.reason}"
-
-
-class Kept(dict[object, "Jitted"]):
-    """What was compiled for one object, kept in its ``__dict__``: it goes when the object goes.
-
-    A copy of the object starts without.
-    """
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Kept:
-        return Kept()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Kept, ())
-
-
-def kept_for(instance: Any, key: object, make: Callable[[], Jitted]) -> Jitted:
-    """Return what was compiled for ``instance`` under ``key``, made by ``make`` the first time."""
-    kept = instance.__dict__.setdefault("_compiled", Kept())
-    found = kept.get(key)
-    if found is None:
-        found = kept[key] = make()
-    return found
 
 
 class Jitted:
@@ -112,10 +60,14 @@ class Jitted:
         *,
         fullgraph: bool = False,
         input_signature: Any = None,
+        dynamic: int = 0,
     ) -> None:
         self.function = function
         self.fullgraph = fullgraph
         self.signature = signature_of(input_signature)
+        self.open_axes = None if dynamic else open_axes(self.signature or ())
+        """Axes of inputs whose sizes are open from the first call on; None is all."""
+        self.families: dict[object, Family] = {}
         self.situations: dict[object, Situation] = {}
         self.quick: list[QuickCall] = []
         """What the latest calls were, each checked and run by one function."""
@@ -136,6 +88,7 @@ class Jitted:
 
     def _bound_to(self, instance: object) -> Jitted:
         bound = Jitted(types.MethodType(self.function, instance), fullgraph=self.fullgraph)
+        bound.open_axes = self.open_axes
         bound.signature = self.signature
         return bound
 
@@ -158,13 +111,20 @@ class Jitted:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if registry.traces and is_tracing():
             return self.function(*args, **kwargs)
-        if self.signature is not None:
-            check_signature(self.signature, args)
+        self._check_declared(args)
         try:
             return self._look_up(args, kwargs)
         except TraceBreak as reason:
             self._report(reason)
         return self.function(*args, **kwargs)
+
+    def _check_declared(self, args: tuple[Any, ...]) -> None:
+        """Raise ValueError where arguments are not what was declared of them."""
+        if self.signature is not None:
+            check_signature(self.signature, args)
+        for position, spec in getattr(self.function, "open_inputs", {}).items():
+            if position < len(args):
+                check_signature((spec,), args[position : position + 1])
 
     def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run what was compiled for such a call, or compile it; ``TraceBreak`` if it cannot."""
@@ -176,13 +136,14 @@ class Jitted:
                 "an argument has a hook", "register hooks on tensors that the function makes"
             )
         key, numbers = self._key(leaves, structure)
-        situation = self.situations.get(key)
+        situation = self.situations.pop(key, None)
         if situation is None:
-            situation = self._add(key)
+            situation = self._add()
+        self.situations[key] = situation  # the latest used is the last
         if situation.reason is None:
             done, result = self._search(situation, input_tensors(leaves, numbers))
             if not done:
-                done, result = self._new(situation, leaves, structure, numbers)
+                done, result = self._new(situation, Arguments(leaves, structure, numbers), key)
             if done:
                 if not kwargs and situation.paths:
                     self._keep_quick(situation.paths[0], args)
@@ -260,12 +221,27 @@ class Jitted:
                 promoted.add(position)
         return promoted
 
-    def _add(self, key: object) -> Situation:
+    def _add(self) -> Situation:
         if len(self.situations) >= MAX_SPECIALISATIONS:
             del self.situations[next(iter(self.situations))]
             self.quick = []
-        situation = self.situations[key] = Situation()
-        return situation
+        return Situation()
+
+    def _family(self, key: object, leaves: list[Any]) -> Family:
+        """Return what is known of calls like this one with any sizes."""
+        kind = family_key(key)
+        family = self.families.pop(kind, None)
+        if family is None:
+            if len(self.families) >= MAX_SPECIALISATIONS:
+                del self.families[next(iter(self.families))]
+            declared = self.open_axes
+            noted = getattr(self.function, "open_inputs", {})
+            if declared is not None and noted:
+                inputs = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+                declared |= open_axes([noted.get(i) for i in inputs])
+            family = Family(name_of(self.function), declared)
+        self.families[kind] = family
+        return family
 
     # -- running -----------------------------------------------------------------------------
 
@@ -306,7 +282,7 @@ class Jitted:
 
     def _derive(self, path: Specialisation) -> GraphOp:
         """Make the path one op; backward hooks and ``bprop`` run now, and are watched."""
-        made = GraphOp(path.call.graph, path.call.results, f"jit_{_name(self.function)}")
+        made = GraphOp(path.call.graph, path.call.results, f"jit_{name_of(self.function)}")
         nodes = path.call.graph.nodes
         if any(n.op.name not in OPS and n.op.category != "graph" for n in nodes):
             path.gradient_reads = Reads()
@@ -339,23 +315,18 @@ class Jitted:
 
     # -- tracing -----------------------------------------------------------------------------
 
-    def _new(
-        self,
-        situation: Situation,
-        leaves: list[Any],
-        structure: object,
-        promoted: tuple[int, ...],
-    ) -> tuple[bool, Any]:
+    def _new(self, situation: Situation, given: Arguments, key: object) -> tuple[bool, Any]:
         """Compile one more path and run it; not done if the situation has a reason now."""
         saved = streams.state().save()
         try:
-            path = self.specialise(leaves, structure, promoted)
+            family = self._family(key, given.leaves)
+            path = compile_call(family.made(self.function, given), given)
         except TraceBreak as reason:
             streams.state().restore(saved)
             situation.reason = reason
             return False, None
         except Exception as error:
-            if not promoted:
+            if not given.promoted:
                 raise
             # The code may want the float itself; with it, the error comes again or not at all.
             streams.state().restore(saved)
@@ -373,49 +344,10 @@ class Jitted:
             situation.crowded = True
             situation.paths.clear()
             return False, None
-        done, result = self._run(path, input_tensors(leaves, promoted))
+        done, result = self._run(path, given.tensors)
         if not done:
             raise RuntimeError("a branch of the compiled code disagrees with its trace")
         return True, result
-
-    def specialise(
-        self, leaves: list[Any], structure: object, promoted: tuple[int, ...] = ()
-    ) -> Specialisation:
-        """Trace and compile for these arguments."""
-        started = time.perf_counter()
-        tensors = input_tensors(leaves, promoted)
-        reads = Reads()
-        reads.functions.learn(self.function)
-        if isinstance(self.function, functools.partial):
-            reads.add(Chain(self.function, "object", _name(self.function)), self.function)
-
-        def call(traced: Sequence[Tensor]) -> Any:
-            rest = iter(traced)
-            filled = [
-                next(rest) if is_input(leaf, i, promoted) else leaf for i, leaf in enumerate(leaves)
-            ]
-            reads.promoted = {id(filled[i]) for i in promoted}
-            args, kwargs = unflatten(structure, filled)  # pyright: ignore[reportGeneralTypeIssues]
-            with watching(reads):
-                result = self.function(*args, **kwargs)
-            check_unchanged((args, kwargs), filled, structure)
-            return result
-
-        traced = trace(call, [t.aval for t in tensors], [t.data for t in tensors], call)
-        part = opaque_part(traced.structure)
-        if part is not None:
-            raise TraceBreak(
-                f"the result holds a {type(part).__name__}, which a graph cannot make",
-                "return tensors, numbers and text, in tuples, lists and dictionaries",
-                _location(self.function),
-            )
-        check_promoted(traced, [i in promoted for i in inputs_among(leaves, promoted)])
-        guards = traced.guards
-        traced = with_outcomes(traced) if guards else traced
-        plan = compile_graph(
-            traced.graph, writes={} if guards else writes_in_place(traced, len(tensors))
-        )
-        return Specialisation(traced, reads, guards, promoted, plan, time.perf_counter() - started)
 
     def _report(self, reason: TraceBreak) -> None:
         reason.with_traceback(None)  # whose frames would keep this call's tensors
@@ -426,7 +358,7 @@ class Jitted:
         if text not in self.warned:
             self.warned.add(text)
             warnings.warn(
-                f"{_name(self.function)} runs eagerly, not compiled: {text}",
+                f"{name_of(self.function)} runs eagerly, not compiled: {text}",
                 JitWarning,
                 stacklevel=3,
             )
@@ -435,20 +367,13 @@ class Jitted:
         """Compile for these arguments without running, and tell what came of it."""
         leaves, structure = flatten((args, kwargs), is_argument)
         count = sum(len(s.paths) for s in self.situations.values())
+        notes = tuple(note for family in self.families.values() for note in family.notes)
         saved = streams.state().save()
         try:
-            path = self.specialise(leaves, structure)
+            given = Arguments(leaves, structure)
+            path = compile_call(trace_call(self.function, given), given)
         except TraceBreak as reason:
-            return Explanation(None, str(reason), None, count)
+            return Explanation(None, str(reason), None, count, notes)
         finally:
             streams.state().restore(saved)
-        return Explanation(path.plan.report, None, path.call.graph, count)
-
-
-def _location(function: Any) -> str | None:
-    code = getattr(getattr(function, "construct", function), "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
-
-
-def _name(function: object) -> str:
-    return getattr(function, "__name__", type(function).__name__)
+        return Explanation(path.plan.report, None, path.call.graph, count, notes)

@@ -1,0 +1,102 @@
+"""Making one specialisation: trace a call's code, then compile the graph that came of it."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..shape import Aval
+from ..tensor import Tensor
+from .arguments import check_promoted, check_unchanged, input_tensors, inputs_among, is_input
+from .chains import Chain
+from .guards import Reads
+from .plan import compile_graph
+from .specialisation import Specialisation, with_outcomes, writes_in_place
+from .structure import opaque_part, unflatten
+from .trace import TracedCall, trace
+from .traced import TraceBreak
+from .watch import watching
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of one call, taken apart."""
+
+    leaves: list[Any]
+    structure: object
+    promoted: tuple[int, ...] = ()
+    """Positions of the floats that are inputs of the graph."""
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The inputs of the graph."""
+        return input_tensors(self.leaves, self.promoted)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What tracing a call gave: the graph, and what the code read from outside."""
+
+    call: TracedCall
+    reads: Reads
+    seconds: float
+
+
+def trace_call(
+    function: Callable[..., Any], arguments: Arguments, avals: Sequence[Aval] | None = None
+) -> Made:
+    """Trace ``function`` on these arguments; ``avals`` may leave sizes of its inputs open."""
+    started = time.perf_counter()
+    leaves, structure, promoted = arguments.leaves, arguments.structure, arguments.promoted
+    tensors = arguments.tensors
+    reads = Reads()
+    reads.functions.learn(function)
+    if isinstance(function, functools.partial):
+        reads.add(Chain(function, "object", name_of(function)), function)
+
+    def call(traced: Sequence[Tensor]) -> Any:
+        rest = iter(traced)
+        filled = [
+            next(rest) if is_input(leaf, i, promoted) else leaf for i, leaf in enumerate(leaves)
+        ]
+        reads.promoted = {id(filled[i]) for i in promoted}
+        args, kwargs = unflatten(structure, filled)  # pyright: ignore[reportGeneralTypeIssues]
+        with watching(reads):
+            result = function(*args, **kwargs)
+        check_unchanged((args, kwargs), filled, structure)
+        return result
+
+    traced = trace(call, avals or [t.aval for t in tensors], [t.data for t in tensors], call)
+    part = opaque_part(traced.structure)
+    if part is not None:
+        raise TraceBreak(
+            f"the result holds a {type(part).__name__}, which a graph cannot make",
+            "return tensors, numbers and text, in tuples, lists and dictionaries",
+            _location(function),
+        )
+    check_promoted(traced, [i in promoted for i in inputs_among(leaves, promoted)])
+    return Made(traced, reads, time.perf_counter() - started)
+
+
+def compile_call(made: Made, arguments: Arguments) -> Specialisation:
+    """Compile a traced call whose sizes are all numbers."""
+    started = time.perf_counter()
+    guards = made.call.guards
+    traced = with_outcomes(made.call) if guards else made.call
+    count = len(inputs_among(arguments.leaves, arguments.promoted))
+    plan = compile_graph(traced.graph, writes={} if guards else writes_in_place(traced, count))
+    seconds = made.seconds + time.perf_counter() - started
+    return Specialisation(traced, made.reads, guards, arguments.promoted, plan, seconds)
+
+
+def _location(function: Any) -> str | None:
+    code = getattr(getattr(function, "construct", function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
+
+
+def name_of(function: object) -> str:
+    """Return what messages call a function."""
+    return getattr(function, "__name__", type(function).__name__)

@@ -1,0 +1,308 @@
+"""One trace for many sizes: sizes that differ from call to call are symbols while code is traced.
+
+What the code asks of such a size (``x.shape[1] > 512``, or an op whether two sizes are equal) is
+answered with the size of this call and taken down: the trace holds for all sizes that give the same
+answers. A size that is used as a number ends such a trace; then each size is traced by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .. import random as streams
+from ..shape import Aval, Dim, Shape, SymDim, deciders, evaluate, substitute
+from .graph import Graph, GraphError, Node, Value, verify
+from .making import Arguments, Made, trace_call
+from .options import Axes
+from .traced import PACKAGE_NAME, TraceBreak, in_package
+
+logger = logging.getLogger("cellwire.jit")
+MAX_TRACES = 4
+"""Traces with open sizes that one kind of call may need, before it gets none."""
+Sizes = dict[str, int]
+Question = tuple[str, Dim, float]
+KIND_TESTS = {"isinstance", "type", "issubclass"}
+NUMBER_KINDS = {"int", "Integral", "Number", "Rational", "Real", "SupportsIndex", "SupportsInt"}
+RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": lambda a, b: a == b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
+}  # fmt: skip
+
+
+def answer(question: Question, sizes: Sizes) -> bool:
+    """Return whether a relation of sizes holds."""
+    relation, left, right = question
+    put_in = evaluate(right, sizes) if isinstance(right, SymDim) else right
+    return RELATIONS[relation](evaluate(left, sizes), put_in)
+
+
+class Asked:
+    """Answers what is asked of open sizes, with those of one call, and keeps the answers."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.answers: dict[tuple[object, ...], tuple[Question, bool]] = {}
+        self._thread = threading.get_ident()
+
+    def decide(self, relation: str, left: Dim, right: float) -> bool:
+        """Answer with this call's sizes; structurally for another thread."""
+        if self._thread != threading.get_ident():
+            return False
+        found = answer((relation, left, right), self.sizes)
+        key = (relation, _spelt(left), _spelt(right))
+        self.answers.setdefault(key, ((relation, left, right), found))
+        return found
+
+    def number(self, dim: SymDim) -> int:
+        """Refuse: a graph would keep the number."""
+        raise TraceBreak(f"the size {_text(dim)} is used as a number", "", _asker())
+
+    def reveal(self, dim: SymDim) -> None:
+        """Refuse where the user's code hashes a size or makes text of it."""
+        frame = sys._getframe(2)
+        if not _is_own(frame):
+            raise TraceBreak(f"the size {_text(dim)} is looked up or printed", "", _asker())
+
+    @property
+    def questions(self) -> list[tuple[Question, bool]]:
+        """What was asked, and what was answered."""
+        return list(self.answers.values())
+
+
+def _spelt(dim: Any) -> object:
+    return dim.terms if isinstance(dim, SymDim) else dim
+
+
+def _text(dim: SymDim) -> str:
+    with _unasked():
+        return str(dim)
+
+
+def _is_own(frame: types.FrameType) -> bool:
+    code = frame.f_code
+    if code.co_filename == "<string>":  # what dataclasses write
+        return frame.f_globals.get("__name__", "").startswith(f"{PACKAGE_NAME}.")
+    return in_package(code.co_filename)
+
+
+def _asker() -> str | None:
+    """Return file and line of the innermost frame of the user's code."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and _is_own(frame):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else None
+
+
+@contextmanager
+def _unasked() -> Iterator[None]:
+    outer = deciders[:]
+    deciders.clear()
+    try:
+        yield
+    finally:
+        deciders[:] = outer
+
+
+@contextmanager
+def _asking(asked: Asked) -> Iterator[None]:
+    deciders.append(asked)
+    try:
+        yield
+    finally:
+        deciders.remove(asked)
+
+
+@dataclass(slots=True)
+class OpenTrace:
+    """A trace with open sizes: which axis is which symbol, and what was asked of them."""
+
+    made: Made
+    shapes: tuple[Shape, ...]
+    questions: list[tuple[Question, bool]]
+
+    def sizes_of(self, shapes: Sequence[tuple[int, ...]]) -> Sizes | None:
+        """Return what the symbols are for these shapes; None where the trace does not hold."""
+        sizes: Sizes = {}
+        for wanted, shape in zip(self.shapes, shapes, strict=True):
+            for dim, size in zip(wanted, shape, strict=True):
+                known = sizes.setdefault(str(dim), size) if isinstance(dim, SymDim) else dim
+                if known != size or (size < 2 and isinstance(dim, SymDim)):
+                    return None
+        fits = all(answer(question, sizes) == found for question, found in self.questions)
+        return sizes if fits else None
+
+    def at(self, sizes: Sizes) -> Made:
+        """Return the same trace with numbers for the symbols."""
+        graph = closed(self.made.call.graph, sizes)
+        return replace(self.made, call=replace(self.made.call, graph=graph), seconds=0.0)
+
+
+@dataclass(slots=True)
+class Family:
+    """Calls that differ in the sizes of their tensors alone."""
+
+    name: str
+    declared: Axes | None = frozenset()
+    """Axes that are open from the first call on; None is all."""
+    first: dict[tuple[int, int], int] = field(default_factory=dict)
+    """The first size from 2 on of each axis of each input."""
+    open: set[tuple[int, int]] = field(default_factory=set)
+    traces: list[OpenTrace] = field(default_factory=list)
+    reason: str | None = None
+    """Why each size is traced by itself."""
+    notes: list[str] = field(default_factory=list)
+
+    def made(self, function: Callable[..., Any], arguments: Arguments) -> Made:
+        """Return the trace of a call: one with open sizes if sizes differ and it can be."""
+        shapes = [tuple(tensor.data.shape) for tensor in arguments.tensors]
+        self._meet(shapes)
+        if not self.open or self.reason is not None:
+            return trace_call(function, arguments)
+        for found in self.traces:
+            sizes = found.sizes_of(shapes)
+            if sizes is not None and found.made.reads.hold():
+                return found.at(sizes)
+        self.traces = [found for found in self.traces if found.made.reads.hold()]
+        if len(self.traces) >= MAX_TRACES:
+            self._close(f"code asks for sizes in more than {MAX_TRACES} ways")
+            return trace_call(function, arguments)
+        return self._traced_open(function, arguments, shapes) or trace_call(function, arguments)
+
+    def _meet(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Open the axes whose size is another one now."""
+        for number, shape in enumerate(shapes):
+            for axis, size in enumerate(shape):
+                if size < 2 or (number, axis) in self.open:
+                    continue
+                first = self.first.setdefault((number, axis), size)
+                declared = self.declared is None or (number, axis) in self.declared
+                if first == size and not declared:
+                    continue
+                self.open.add((number, axis))
+                before = f" was {first}, now {size}" if first != size else " is declared open"
+                self._note(f"axis {axis} of input {number}{before}: it is open from here on")
+
+    def _traced_open(
+        self, function: Callable[..., Any], arguments: Arguments, shapes: list[tuple[int, ...]]
+    ) -> Made | None:
+        wanted, sizes = self._named(shapes)
+        asked = Asked(sizes)
+        saved = streams.state().save()
+        avals = [
+            Aval(shape, tensor.dtype)
+            for shape, tensor in zip(wanted, arguments.tensors, strict=True)
+        ]
+        try:
+            with _asking(asked):
+                made = trace_call(function, arguments, avals)
+            self._check(made)
+            found = OpenTrace(made, wanted, asked.questions)
+            closing = found.at(sizes)
+        except Exception as error:  # the trace with numbers tells whether it is the code's own
+            streams.state().restore(saved)
+            self._close(str(error))
+            return None
+        self.traces.append(found)
+        return closing
+
+    def _named(self, shapes: list[tuple[int, ...]]) -> tuple[tuple[Shape, ...], Sizes]:
+        """Return the shapes with symbols on open axes: one symbol for axes that went together."""
+        names: dict[tuple[int, int], str] = {}
+        wanted: list[Shape] = []
+        sizes: Sizes = {}
+        for number, shape in enumerate(shapes):
+            dims: list[Dim] = list(shape)
+            for axis, size in enumerate(shape):
+                if (number, axis) in self.open and size > 1:
+                    kind = (size, self.first[number, axis])
+                    name = names.setdefault(kind, f"N{len(names)}" if names else "N")
+                    dims[axis] = SymDim(name)
+                    sizes[name] = size
+            wanted.append(tuple(dims))
+        return tuple(wanted), sizes
+
+    @staticmethod
+    def _check(made: Made) -> None:
+        """Refuse traces that would not hold for other sizes."""
+        if made.call.guards:
+            raise TraceBreak("a branch depends on a tensor's value", "", made.call.guards[0].where)
+        for code in made.reads.walked:
+            names = set(code.co_names)
+            if names & KIND_TESTS and names & NUMBER_KINDS and not in_package(code.co_filename):
+                where = f"{code.co_filename}:{code.co_firstlineno}"
+                raise TraceBreak("code asks whether something is an int", "", where)
+        for node in made.call.graph.nodes:
+            if node.op.category == "graph":
+                raise TraceBreak(f"{node.op.name} is made for the sizes of one call")
+
+    def _close(self, reason: str) -> None:
+        self.reason = reason
+        self.traces.clear()
+        self._note(f"each size is traced by itself: {reason}")
+
+    def _note(self, text: str) -> None:
+        self.notes.append(text)
+        logger.info("%s: %s", self.name, text)
+
+
+def closed(graph: Graph, sizes: Sizes) -> Graph:
+    """Return a graph with numbers for its symbols, checked by the ops' shape rules.
+
+    Raises
+    ------
+    GraphError
+        If a symbol is left, or a rule says otherwise.
+    """
+    known: dict[Value, Value] = {}
+
+    def value(old: Value) -> Value:
+        if old not in known:
+            known[old] = Value(old.index, substitute(old.aval, sizes), old.origin)
+        return known[old]
+
+    nodes = tuple(
+        Node(
+            node.op,
+            tuple(map(value, node.inputs)),
+            tuple(map(value, node.outputs)),
+            tuple((name, _put_in(attr, sizes)) for name, attr in node.attrs),
+            node.origin,
+        )
+        for node in graph.nodes
+    )
+    constants: dict[Value, np.ndarray] = {value(v): a for v, a in graph.constants.items()}
+    made = Graph(
+        tuple(map(value, graph.inputs)), nodes, tuple(map(value, graph.outputs)), constants
+    )
+    verify(made)
+    if any(isinstance(dim, SymDim) for new in known.values() for dim in new.aval.shape):
+        raise GraphError("a size stays open")
+    return made
+
+
+def _put_in(attr: Any, sizes: Sizes) -> Any:
+    if isinstance(attr, SymDim):
+        return evaluate(attr, sizes)
+    if type(attr) is tuple:
+        return tuple(_put_in(part, sizes) for part in attr)
+    return substitute(attr, sizes) if isinstance(attr, Aval) else attr
+
+
+def family_key(key: Any) -> object:
+    """Return a call's signature without the sizes of its tensors."""
+    shape, *floats = key if len(key) == 3 else (key,)
+    parts, structure = shape
+    kinds = tuple((len(part[0]), part[1]) if _is_tensor(part) else part for part in parts)
+    return (kinds, structure, *floats)
+
+
+def _is_tensor(part: object) -> bool:
+    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], np.dtype)
