@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..shape import Aval, shape_text
 from ..tensor import Tensor, wrap
 from .backward import needed_entries, ones_for, run_backward, zeros_for
 from .record import Record
-from .tensor_hooks import any_hooked
+from .tensor_hooks import any_hooked, hooked
 from .writes import settle_writes
 
 if TYPE_CHECKING:
@@ -53,38 +53,44 @@ class GradGraph:
         return interpret(self.graph, inputs) if self.plan is None else self.plan(*inputs)
 
 
-@dataclass(slots=True)
 class Structure:
-    """What a record computes, with its tensors numbered in order of first use."""
+    """What a record computes, with its tensors numbered in order of first use.
 
-    entries: list[Entry]
-    tensors: list[Tensor] = field(default_factory=list)
-    numbers: dict[int, int] = field(default_factory=dict)
+    ``key`` is hashable, and equal for records with the same gradient graph.
+    """
+
+    __slots__ = ("entries", "key", "numbers", "tensors")
+
+    def __init__(
+        self, entries: Sequence[Entry], outputs: Sequence[Tensor], wrt: Sequence[Tensor]
+    ) -> None:
+        self.entries = entries
+        self.numbers: dict[int, int] = {}
+        self.tensors: list[Tensor] = []
+        number = self._number
+        rows = [
+            (op, number(inputs), number(made), *attrs.items(), origin)
+            for op, inputs, made, attrs, origin in entries
+        ]
+        ends = number(outputs), number(wrt)
+        avals = [(tensor.data.shape, tensor.data.dtype) for tensor in self.tensors]
+        self.key = (tuple(rows), ends, tuple(avals))
+
+    def _number(self, tensors: Sequence[Tensor]) -> tuple[int, ...]:
+        """Return the tensors' numbers, giving the next ones to those not seen yet."""
+        numbers, known = self.numbers, self.tensors
+        found = []
+        for tensor in tensors:
+            count = len(known)
+            place = numbers.setdefault(id(tensor), count)
+            if place == count:
+                known.append(tensor)
+            found.append(place)
+        return tuple(found)
 
     def number(self, tensor: Tensor) -> int:
-        """Return the tensor's number, giving it the next one if it has none."""
-        found = self.numbers.get(id(tensor))
-        if found is None:
-            found = self.numbers[id(tensor)] = len(self.tensors)
-            self.tensors.append(tensor)
-        return found
-
-    def key(self, outputs: Sequence[Tensor], wrt: Sequence[Tensor]) -> Any:
-        """Return a hashable value that is equal for records with the same gradient graph."""
-        number = self.number
-        rows = [
-            (
-                entry.op,
-                tuple([number(tensor) for tensor in entry.inputs]),
-                tuple([number(tensor) for tensor in entry.outputs]),
-                tuple(entry.attrs.items()),
-                entry.origin,
-            )
-            for entry in self.entries
-        ]
-        ends = tuple([number(t) for t in outputs]), tuple([number(t) for t in wrt])
-        avals = tuple([(t.data.shape, t.data.dtype) for t in self.tensors])
-        return tuple(rows), ends, avals
+        """Return the number of a tensor of the record."""
+        return self.numbers[id(tensor)]
 
 
 class compiling_at_once:  # noqa: N801 - used as a statement: with compiling_at_once():
@@ -131,10 +137,9 @@ def gradients(
         active_records()
         or traces
         or not all(t.dtype.is_float for t in outputs)
-        # A Cell's own bprop is Python code that may do something else in each call.
-        or any(e.op.name not in OPS and e.op.category != "graph" for e in entries)
+        or _has_own_rules(entries)
         or any_hooked(wrt)
-        or any(any_hooked((*e.inputs, *e.outputs)) for e in entries)
+        or any(any_hooked((*e.inputs, *e.outputs)) for e in entries if hooked)
     )
     if direct or any(dout is None for dout in given):
         found = run_backward(entries, outputs, given, wrt)
@@ -144,6 +149,12 @@ def gradients(
     residuals = [structure.tensors[number].data for number in built.residuals]
     results = built.run([*residuals, *(dout.data for dout in given if dout is not None)])
     return [wrap(result) for result in results]
+
+
+def _has_own_rules(entries: Sequence[Entry]) -> bool:
+    """Return whether a Cell's own bprop takes part: Python code, which may change."""
+    ops = {entry.op for entry in entries}
+    return any(op.name not in OPS and op.category != "graph" for op in ops)
 
 
 def gradient_graph(
@@ -177,11 +188,10 @@ def _fitting(outputs: Sequence[Tensor], douts: Sequence[Tensor | None]) -> list[
 def _graph_for(
     entries: Sequence[Entry], outputs: Sequence[Tensor], wrt: Sequence[Tensor]
 ) -> tuple[GradGraph, Structure]:
-    structure = Structure([entry for entry, _ in needed_entries(entries, outputs, wrt)])
-    key = structure.key(outputs, wrt)
-    found = _graphs.get(key)
+    structure = Structure(entries, outputs, wrt)
+    found = _graphs.get(structure.key)
     if found is None:
-        found = _graphs[key] = _build(structure, outputs, wrt)
+        found = _graphs[structure.key] = _build(structure, outputs, wrt)
     return found, structure
 
 
@@ -195,13 +205,15 @@ def _build(structure: Structure, outputs: Sequence[Tensor], wrt: Sequence[Tensor
         for number, tensor in enumerate(structure.tensors)
     ]
     made: set[int] = set()
+    read = {structure.number(tensor) for tensor in (*outputs, *wrt)}
     nodes: list[Node] = []
-    for entry in structure.entries:
+    for entry, _ in needed_entries(structure.entries, outputs, wrt):
         ins = tuple(values[structure.number(t)] for t in entry.inputs)
         outs = tuple(values[structure.number(t)] for t in entry.outputs)
         made.update(value.index for value in outs)
+        read.update(value.index for value in ins)
         nodes.append(Node(entry.op, ins, outs, freeze_attrs(entry.attrs), entry.origin))
-    leaves = tuple(value for value in values if value.index not in made)
+    leaves = tuple(value for value in values if value.index in read - made)
     positions = {value.index: position for position, value in enumerate(leaves)}
     forward = Graph(leaves, tuple(nodes), tuple(values[structure.number(t)] for t in outputs))
     derived = differentiate(
