@@ -42,6 +42,7 @@ from .engine.autograd import (
 )
 from .engine.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
 from .engine.compiler.jit import jit
+from .engine.compiler.options import enable_dynamic
 from .engine.context import (
     COMPATIBLE,
     GRAPH_MODE,
@@ -213,6 +214,7 @@ __all__ = [
     "dtype",
     "dtype_to_nptype",
     "dtype_to_pytype",
+    "enable_dynamic",
     "export",
     "float16",
     "float32",
