@@ -64,7 +64,7 @@ def test_gradients_that_are_not_defined_raise() -> None:
 
 
 def test_a_chain_is_multiplied_in_the_cheapest_order() -> None:
-    from cellwire.engine.ops.chains import _best_order
+    from cellwire.engine.ops.matrix_products import _best_order
 
     # Cormen et al., 15.2: ((A1 (A2 A3)) ((A4 A5) A6)).
     split = _best_order((30, 35, 15, 5, 10, 20, 25))

@@ -16,7 +16,7 @@ from ..dtype import dtype_of
 from ..ops import registry
 from ..ops.cast import cast_to
 from ..ops.registry import Op
-from ..ops.writing import makes_memory, tell_records, views_of
+from ..ops.setitem import makes_memory, tell_records, views_of
 from ..shape import Aval
 from ..tensor import LazyTensor, Tensor, wrap
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node

@@ -11,13 +11,14 @@ from typing import Any as _Any
 
 # The modules' gradient rules use each other; arithmetic opens the ring. The others act on Tensor.
 from . import arithmetic as _arithmetic
-from . import brackets as _brackets
+from . import getitem as _getitem
 from . import methods as _methods
 from . import operators as _operators
-from . import writing as _writing
+from . import setitem as _setitem
 from .activation import elu, gelu, hardtanh, leaky_relu, relu, silu, softplus
 from .adaptive_max import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
 from .adaptive_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from .addmm import addbmm, addmm, addmv, addr, baddbmm
 from .angles import (
     acos, arccos, arcsin, arctan, arctan2, asin, atan, atan2, deg2rad, rad2deg, sinc, tan,
 )
@@ -44,13 +45,10 @@ from .blocks import (
     batch_to_space_nd, channel_shuffle, depth_to_space, pixel_shuffle, pixel_unshuffle,
     space_to_batch_nd, space_to_depth,
 )
-from .candidates import log_uniform_candidate_sampler
+from .candidate_sampling import log_uniform_candidate_sampler
 from .cast import cast
-from .chains import chain_matmul, cross, matrix_power, multi_dot, vander
-from .chances import (
-    bernoulli, gamma, multinomial, multinomial_with_replacement, poisson, random_categorical,
-    random_gamma, random_poisson,
-)
+from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value, nan_to_num
+from .composite_reductions import count_nonzero, logsumexp, nanmean, nansum, vector_norm
 from .control import cond, fori_loop, scan, while_loop
 from .conv import conv2d
 from .conv_axes import conv1d, conv3d
@@ -64,17 +62,13 @@ from .ctc import ctc_loss
 from .cumulative import cummax, cummin, cumprod, cumsum, diff, logcumsumexp, trapz
 from .decomposition import cholesky, cholesky_inverse, cholesky_solve, eigh, eigvalsh, qr
 from .distance import cdist, cosine_similarity, l2_normalize, normalize, pairwise_distance, pdist
-from .division import div, divide, floor_mod, fmod, gcd, lcm, remainder, truncate_div, truncate_mod
-from .draws import (
-    laplace, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm, shuffle,
-    standard_laplace, standard_normal, uniform,
+from .distributions import (
+    bernoulli, gamma, multinomial, multinomial_with_replacement, poisson, random_categorical,
+    random_gamma, random_poisson,
 )
+from .division import div, divide, floor_mod, fmod, gcd, lcm, remainder, truncate_div, truncate_mod
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from .einsum import einsum
-from .elements import (
-    index_add, index_fill, index_put, inplace_add, inplace_sub, inplace_update, scatter,
-    tensor_scatter_elements,
-)
 from .exponentials import (
     cbrt, exp2, expm1, float_power, hypot, ldexp, log2, log10, logaddexp, logaddexp2, logit, xdivy,
     xlogy,
@@ -82,6 +76,11 @@ from .exponentials import (
 from .flattening import flatten, ravel, unflatten
 from .folding import fold, unfold
 from .fractional_pool import fractional_max_pool2d, fractional_max_pool3d
+from .gathering import (
+    embedding, gather_d, gather_elements, gather_nd, index_select, repeat_elements,
+    repeat_interleave, select_ext, take, take_along_dim,
+)
+from .grid_sample import affine_grid, grid_sample
 from .grids import diag_embed, eye, fill_diagonal, linspace, logspace, tril_indices, triu_indices
 from .group_norm import group_norm, instance_norm, lrn, rms_norm
 from .gru import gru_layer, gru_step
@@ -91,10 +90,14 @@ from .higher_order import (
 from .histograms import bincount, bucketize, histc, searchsorted
 from .hyperbolic import acosh, arccosh, arcsinh, arctanh, asinh, atanh, cosh, sinh
 from .index import gather, one_hot
+from .indexed_update import (
+    index_add, index_fill, index_put, inplace_add, inplace_sub, inplace_update, scatter,
+    tensor_scatter_elements,
+)
 from .inversion import det, inverse, logdet, slogdet, solve, solve_triangular
 from .joining import cat, concat, stack, tile
 from .label_loss import multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss
-from .limits import clip_by_global_norm, clip_by_norm, clip_by_value, nan_to_num
+from .layer_norm import layer_norm
 from .linalg import bias_add, bmm, dense, matmul
 from .logic import (
     equal, greater, greater_equal, isfinite, isinf, isnan, less, less_equal, logical_and,
@@ -114,18 +117,11 @@ from .masking import (
 from .math import abs, erf, exp, log, log1p, neg, reciprocal, rsqrt, sigmoid, sign, sqrt, square
 from .matrix_functions import lstsq, matrix_exp, pinv
 from .matrix_primitives import BatchMatMul, MatMul
+from .matrix_products import chain_matmul, cross, matrix_power, multi_dot, vander
 from .max_pool import max_pool1d, max_pool3d
-from .mixtures import accumulate_n, addcdiv, addcmul, addn, lerp, squared_difference
-from .norm import layer_norm
 from .norm_primitives import BatchNorm, LayerNorm
-from .norms import count_nonzero, logsumexp, nanmean, nansum, vector_norm
-from .order import median, nanmedian, nanquantile, quantile
 from .padding import pad
-from .picking import (
-    embedding, gather_d, gather_elements, gather_nd, index_select, repeat_elements,
-    repeat_interleave, select_ext, take, take_along_dim,
-)
-from .piecewise import (
+from .piecewise_activation import (
     hardshrink, hardsigmoid, hardswish, hsigmoid, hswish, prelu, relu6, softshrink, tanhshrink,
     threshold,
 )
@@ -134,6 +130,12 @@ from .predicates import allclose, approximate_equal, isclose, isneginf, isposinf
 from .primitives import Primitive, Print
 from .primitives import make_primitives as _make_primitives
 from .products import dot, ger, inner, kron, mm, mv, outer, tensor_dot, tensordot, vdot
+from .quantiles import median, nanmedian, nanquantile, quantile
+from .random_activation import gumbel_softmax, rrelu
+from .random_numbers import (
+    laplace, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm, shuffle,
+    standard_laplace, standard_normal, uniform,
+)
 from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
 from .regression_loss import (
@@ -142,9 +144,6 @@ from .regression_loss import (
 from .resize import interpolate, resize_bicubic, resize_bilinear, resize_nearest_neighbor, upsample
 from .rnn import rnn_layer
 from .rounding import ceil, clamp, fix, floor, frac, rint, round, trunc
-from .sampled import gumbel_softmax, rrelu
-from .sampling import affine_grid, grid_sample
-from .scaled_sums import addbmm, addmm, addmv, addr, baddbmm
 from .scattering import (
     scatter_add, scatter_div, scatter_max, scatter_min, scatter_mul, scatter_nd, scatter_nd_add,
     scatter_nd_div, scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_sub,
@@ -156,13 +155,18 @@ from .scattering import (
 from .shapes import (
     dtype, is_tensor, numel, rank, reverse_sequence, shape, size, slice, tensor_shape,
 )
+from .signal_windows import (
+    bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window,
+)
 from .signs import copysign, heaviside, nextafter, positive, signbit
+from .singular_values import matrix_cond, matrix_norm, matrix_rank, norm, svd, svdvals
 from .slicing import strided_slice
-from .smooth import celu, fast_gelu, glu, logsigmoid, mish, selu, softmin, softsign, swish
+from .smooth_activation import (
+    celu, fast_gelu, glu, logsigmoid, mish, selu, softmin, softsign, swish,
+)
 from .softmax import log_softmax, softmax
 from .sorting import argsort, kthvalue, mode, msort, sort, topk, unique_with_pad
 from .special import digamma, erfc, erfinv, igamma, igammac, lgamma, mvlgamma, polygamma, zeta
-from .spectral import matrix_cond, matrix_norm, matrix_rank, norm, svd, svdvals
 from .splitting import chunk, dsplit, hsplit, split, tensor_split, unbind, unstack, vsplit
 from .spread import aminmax, std_mean, var_mean
 from .stacking import (
@@ -174,11 +178,11 @@ from .triangles import diag, diagflat, diagonal, trace, tril, triu
 from .trigonometry import cos, sin, tanh
 from .unpool import max_unpool1d, max_unpool2d, max_unpool3d
 from .update import adam_update, all_finite, momentum_update, sgd_update
+from .weighted_sums import accumulate_n, addcdiv, addcmul, addn, lerp, squared_difference
 from .window_primitives import (
     AvgPool, AvgPool3D, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, MaxPool, MaxPool3D,
     MaxPoolWithArgmaxV2,
 )
-from .windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 # fmt: on
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]

@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from .adaptive_pool import OutputSize, areas, output_sizes
 from .cast import TensorLike, as_tensor
 from .expansion import expanded
-from .planes import plane_add
+from .plane_indexing import plane_add
 from .pool import REASON, unbatched
 from .registry import Call, Composite, GradContext, Grads, Host, checked, op
 from .sliding import Sizes

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import arithmetic, logic, math, trigonometry
 from .cast import TensorLike, as_float, as_float_pair
-from .families import pair, scalar
+from .declarations import pair, scalar
 from .hyperbolic import signed
 from .registry import Call, GradContext, Pointwise
 

@@ -8,7 +8,7 @@ from ..dtype import float32, int32
 from ..random import Generator
 from ..shape import Dim, ShapeError
 from ..tensor import Tensor
-from . import chances, creation, draws, logic, masking, shapes, splitting
+from . import creation, distributions, logic, masking, random_numbers, shapes, splitting
 from .dropout import dropout, dropout2d, dropout3d
 from .padding import pad
 
@@ -209,7 +209,7 @@ class StandardNormal(_Drawing):
 
     def __call__(self, shape: Any) -> Tensor:
         """Return ``Float32`` numbers of a shape."""
-        return draws.standard_normal(shape, self.stream)
+        return random_numbers.standard_normal(shape, self.stream)
 
 
 class StandardLaplace(_Drawing):
@@ -217,7 +217,7 @@ class StandardLaplace(_Drawing):
 
     def __call__(self, shape: Any) -> Tensor:
         """Return ``Float32`` numbers of a shape."""
-        return draws.standard_laplace(shape, self.stream)
+        return random_numbers.standard_laplace(shape, self.stream)
 
 
 class UniformReal(_Drawing):
@@ -225,7 +225,7 @@ class UniformReal(_Drawing):
 
     def __call__(self, shape: Any) -> Tensor:
         """Return ``Float32`` numbers of a shape."""
-        return draws.rand(shape, seed=self.stream)
+        return random_numbers.rand(shape, seed=self.stream)
 
 
 class UniformInt(_Drawing):
@@ -233,7 +233,7 @@ class UniformInt(_Drawing):
 
     def __call__(self, shape: Any, minval: Any, maxval: Any) -> Tensor:
         """Return Int32 numbers from ``minval`` to below ``maxval``."""
-        return draws.randint(int(minval), int(maxval), shape, self.stream, dtype=int32)
+        return random_numbers.randint(int(minval), int(maxval), shape, self.stream, dtype=int32)
 
 
 class Gamma(_Drawing):
@@ -241,7 +241,7 @@ class Gamma(_Drawing):
 
     def __call__(self, shape: Any, alpha: Any, beta: Any) -> Tensor:
         """Return numbers by shape parameter and rate."""
-        return chances.gamma(shape, alpha, beta, self.stream)
+        return distributions.gamma(shape, alpha, beta, self.stream)
 
 
 class Poisson(_Drawing):
@@ -249,7 +249,7 @@ class Poisson(_Drawing):
 
     def __call__(self, shape: Any, mean: Any) -> Tensor:
         """Return Int32 counts."""
-        return chances.random_poisson(shape, mean, self.stream, int32)
+        return distributions.random_poisson(shape, mean, self.stream, int32)
 
 
 class Multinomial(_Drawing):
@@ -257,7 +257,7 @@ class Multinomial(_Drawing):
 
     def __call__(self, x: Tensor, num_samples: int) -> Tensor:
         """Return Int32 positions."""
-        return chances.multinomial(x, num_samples, True, self.stream)
+        return distributions.multinomial(x, num_samples, True, self.stream)
 
 
 CLASSES: dict[str, type] = {

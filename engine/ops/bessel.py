@@ -7,7 +7,7 @@ from scipy import special
 from ..tensor import Tensor
 from . import arithmetic, logic, math
 from .cast import TensorLike, as_float
-from .families import scalar
+from .declarations import scalar
 from .registry import Call, GradContext
 
 # Slopes: Abramowitz and Stegun, Handbook of Mathematical Functions, 9.1.27 and 9.6.26.

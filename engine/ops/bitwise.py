@@ -11,7 +11,7 @@ from ..shape import Aval
 from ..tensor import Tensor
 from . import logic
 from .cast import TensorLike, as_pair, as_tensor
-from .families import Declare, in_dtype
+from .declarations import Declare, in_dtype
 from .registry import Call, Pointwise, op
 from .rules import broadcast, comparison, require_int, require_same_dtype
 

@@ -10,7 +10,7 @@ from ..tensor import Tensor
 from . import slicing
 from .array import reshape, transpose
 from .cast import TensorLike, as_tensor
-from .families import composite
+from .declarations import composite
 from .padding import pad
 from .registry import Call
 from .rules import require_ndim

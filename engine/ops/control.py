@@ -18,7 +18,7 @@ from . import logic, registry
 from .cast import as_tensor, cast_to
 from .creation import arange
 from .joining import stack
-from .spectral import matrix_cond
+from .singular_values import matrix_cond
 
 Function = Callable[..., Any]
 

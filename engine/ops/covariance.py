@@ -6,7 +6,7 @@ from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, linalg, math, reduce, rounding
 from .cast import TensorLike, as_float, cast_to
-from .families import composite
+from .declarations import composite
 from .registry import Call
 
 

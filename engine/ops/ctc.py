@@ -14,7 +14,7 @@ from ..shape import Aval, Dim, ShapeError, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, logic, reduce
 from .cast import TensorLike, as_float, as_tensor, cast_to
-from .families import composite
+from .declarations import composite
 from .loss import check_reduction
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import require_int

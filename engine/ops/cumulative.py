@@ -12,8 +12,8 @@ from ..shape import Aval, ShapeError
 from ..tensor import Tensor
 from . import arithmetic, array, joining, logic, math, reduce, slicing
 from .cast import TensorLike, as_float, as_number, as_tensor, cast_to
-from .families import composite, in_dtype
-from .picking import gather_elements
+from .declarations import composite, in_dtype
+from .gathering import gather_elements
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import normalize_axis, require_float, same
 

@@ -8,7 +8,7 @@ from ..shape import Aval, Dim
 from ..tensor import Tensor
 from . import arithmetic, array, creation, grids, math, triangles
 from .cast import TensorLike, as_float, as_float_pair
-from .families import composite
+from .declarations import composite
 from .inversion import LAPACK, require_square, solve_triangular, square_rule, told
 from .linalg import matmul, transposed
 from .registry import Call, GradContext, Grads, op

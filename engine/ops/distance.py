@@ -10,9 +10,9 @@ from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, index, math, reduce
 from .cast import TensorLike, as_float, as_float_pair
-from .families import composite
+from .composite_reductions import root_of_squares, vector_length
+from .declarations import composite
 from .literals import constant
-from .norms import root_of_squares, vector_length
 from .registry import Call
 from .rules import broadcast, normalize_axes, normalize_axis
 

@@ -11,7 +11,7 @@ from ..shape import Aval
 from ..tensor import Tensor
 from . import arithmetic, math
 from .cast import TensorLike, as_number, as_pair
-from .families import NUMPY, Declare, in_dtype, pair
+from .declarations import NUMPY, Declare, in_dtype, pair
 from .registry import Call, GradContext, Pointwise, op
 from .rules import broadcast, require_int, require_same_dtype
 

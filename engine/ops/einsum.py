@@ -12,10 +12,10 @@ from ..shape import Dim, ShapeError, element_count, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, linalg, reduce, triangles
 from .cast import TensorLike
+from .declarations import derived
 from .expansion import expanded
-from .families import derived
-from .mixtures import together
 from .registry import Call, Composite, Op, apply, op
+from .weighted_sums import together
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _UNKNOWN = 64

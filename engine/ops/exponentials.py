@@ -12,7 +12,7 @@ from ..dtype import float64
 from ..tensor import Tensor
 from . import arithmetic, logic, math, rounding
 from .cast import TensorLike, as_float, as_float_pair, cast_to
-from .families import composite, in_dtype, pair, scalar
+from .declarations import composite, in_dtype, pair, scalar
 from .registry import Call, GradContext, Pointwise
 
 _LOG2, _LOG10 = numbers.log(2.0), numbers.log(10.0)

@@ -10,7 +10,7 @@ from ..tensor import Tensor
 from . import arithmetic, slicing
 from .array import reshape
 from .cast import TensorLike, as_tensor
-from .families import composite
+from .declarations import composite
 from .joining import stack
 from .padding import pad
 from .registry import Call

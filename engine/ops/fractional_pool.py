@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from .adaptive_max import first_maximum, place_in_plane
 from .cast import TensorLike, as_float, cast_to
 from .expansion import expanded
-from .planes import plane_add
+from .plane_indexing import plane_add
 from .pool import REASON
 from .random import uniform_by_key
 from .registry import Call, Composite, GradContext, Grads, Host, checked, op

@@ -15,7 +15,7 @@ from .array import expand_dims
 from .axes import movedim
 from .cast import TensorLike, as_float_pair, as_tensor, cast_to
 from .creation import full, zeros_like
-from .families import composite
+from .declarations import composite
 from .literals import constant
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import normalize_axis, same

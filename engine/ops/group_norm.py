@@ -12,7 +12,7 @@ from .avg_pool import averaged
 from .batch_norm import along_channels
 from .cast import TensorLike, as_float, cast_to
 from .expansion import expanded
-from .norm import normalized
+from .layer_norm import normalized
 from .registry import Call, Composite, checked, op
 from .rules import require_float, require_same_dtype
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..tensor import Tensor
 from . import arithmetic, math, trigonometry
 from .cast import TensorLike, as_float
-from .families import scalar
+from .declarations import scalar
 from .registry import Call, GradContext, Pointwise
 
 _LOG2 = numbers.log(2.0)

@@ -13,7 +13,7 @@ from ..shape import Aval, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, logic, math, triangles, unbroadcast
 from .cast import TensorLike, as_float, as_float_pair
-from .families import composite, widened
+from .declarations import composite, widened
 from .linalg import matmul, transposed
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import require_float, require_same_dtype

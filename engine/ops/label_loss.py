@@ -7,12 +7,12 @@ import numpy as np
 from ..dtype import int64
 from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
-from . import activation, arithmetic, array, creation, logic, math, reduce, smooth
+from . import activation, arithmetic, array, creation, logic, math, reduce, smooth_activation
 from .cast import TensorLike, as_float, as_float_pair, as_tensor, cast_to
-from .families import composite
+from .declarations import composite
+from .gathering import gather_elements
 from .literals import constant
 from .loss import check_reduction, reduced
-from .picking import gather_elements
 from .registry import Call
 from .rules import broadcast, require_int
 from .triangles import known
@@ -171,8 +171,8 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike, reduction: str
 def _expand_multilabel_soft(
     input: Tensor, target: Tensor, *weight: Tensor, reduction: str
 ) -> Tensor:
-    yes = arithmetic.mul(target, smooth.logsigmoid(input))
-    no = arithmetic.mul(arithmetic.sub(1.0, target), smooth.logsigmoid(math.neg(input)))
+    yes = arithmetic.mul(target, smooth_activation.logsigmoid(input))
+    no = arithmetic.mul(arithmetic.sub(1.0, target), smooth_activation.logsigmoid(math.neg(input)))
     losses = math.neg(arithmetic.add(yes, no))
     losses = arithmetic.mul(losses, weight[0]) if weight else losses
     return reduced(reduce.mean(losses, -1), reduction)

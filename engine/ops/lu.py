@@ -12,7 +12,7 @@ from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
 from . import arithmetic, decomposition, triangles
 from .cast import TensorLike, as_float, as_float_pair, as_tensor, cast_to
-from .families import composite
+from .declarations import composite
 from .inversion import LAPACK, require_square, solve_triangular, square_rule, told
 from .linalg import matmul, transposed
 from .registry import Call, GradContext, Grads, op

@@ -6,11 +6,11 @@ from ..shape import Aval, ShapeError
 from ..tensor import Tensor
 from . import activation, arithmetic, distance, logic, math, reduce
 from .cast import TensorLike, as_float_pair
-from .families import composite
+from .declarations import composite
 from .loss import check_reduction, reduced
-from .mixtures import floats_together
 from .registry import Call
 from .rules import broadcast
+from .weighted_sums import floats_together
 
 
 def _expand_soft(input: Tensor, target: Tensor, reduction: str) -> Tensor:

@@ -17,7 +17,7 @@ from ..tensor import Tensor, wrap
 from . import logic
 from .array import broadcast_to, identity, reshape
 from .cast import TensorLike, as_tensor, cast_to
-from .families import composite
+from .declarations import composite
 from .index import gather
 from .registry import Call, Host, op, traces
 from .rules import normalize_axis, require_same_dtype

@@ -10,8 +10,8 @@ from ..tensor import Tensor
 from . import arithmetic, array, joining, math, triangles
 from .cast import TensorLike, as_float, as_float_pair
 from .cumulative import part
+from .declarations import composite, widened
 from .decomposition import qr
-from .families import composite, widened
 from .inversion import LAPACK, require_square, solve_triangular, square_rule, told
 from .linalg import matmul, transposed
 from .registry import Call, GradContext, Grads, Host, op

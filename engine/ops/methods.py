@@ -21,8 +21,8 @@ from . import (
     unbroadcast,
 )
 from .cast import as_tensor, cast
-from .draws import uniform
 from .index import gather
+from .random_numbers import uniform
 
 
 def _sizes(args: tuple[Any, ...]) -> Any:

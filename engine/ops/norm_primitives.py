@@ -8,7 +8,7 @@ from . import array, math, reduce
 from .arithmetic import add, mul, sub
 from .batch_norm import batch_norm
 from .cast import as_float, cast_to
-from .norm import normalized
+from .layer_norm import normalized
 from .registry import OPS
 from .rules import normalize_axis
 from .window_primitives import OwnCall

@@ -12,7 +12,7 @@ from ..tensor import Tensor
 from . import axes, slicing
 from .array import broadcast_to
 from .cast import TensorLike, as_tensor
-from .families import composite
+from .declarations import composite
 from .joining import concat
 from .registry import Call, GradContext, Grads, Host, op
 

@@ -10,7 +10,7 @@ from ..dtype import float64
 from ..tensor import Tensor
 from . import arithmetic, logic, math, reduce
 from .cast import TensorLike, as_float_pair, as_pair, as_tensor, cast_to
-from .families import composite, truth
+from .declarations import composite, truth
 from .registry import Call, Pointwise, op
 
 

@@ -8,7 +8,7 @@ from ..shape import ShapeError, element_count, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, linalg
 from .cast import TensorLike, as_pair
-from .families import composite
+from .declarations import composite
 from .registry import Call
 from .rules import normalize_axis, require_ndim
 

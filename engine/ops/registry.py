@@ -25,7 +25,7 @@ import numpy as np
 from .. import origin as origins
 from ..origin import Origin
 from ..tensor import Tensor, wrap
-from .widening import NARROW, run_widened
+from .bfloat16_kernels import NARROW, run_widened
 
 P = ParamSpec("P")
 Attrs = dict[str, Any]

@@ -9,11 +9,11 @@ from ..shape import ShapeError
 from ..tensor import Tensor
 from . import arithmetic, array, exponentials, logic, math, reduce
 from .cast import TensorLike, as_float, as_float_pair, cast_to
-from .families import composite
+from .declarations import composite
 from .loss import check_reduction, reduced
-from .mixtures import floats_together
 from .registry import Call
 from .rules import broadcast
+from .weighted_sums import floats_together
 
 
 def _require_broadcast(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

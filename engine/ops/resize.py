@@ -8,7 +8,7 @@ from typing import Any
 from ..shape import Dim, ShapeError, SymDim, shape_text
 from ..tensor import Tensor
 from .cast import TensorLike, as_float, as_tensor
-from .families import composite
+from .declarations import composite
 from .registry import Call
 from .resampling import resample
 from .rules import require_ndim

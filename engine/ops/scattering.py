@@ -9,9 +9,9 @@ from ..shape import Dim, ShapeError, shape_text
 from ..tensor import Tensor
 from . import array, axes, creation, logic
 from .cast import TensorLike, as_tensor, cast_to
-from .families import composite
-from .picking import as_positions
-from .putting import nd_layout, put, started
+from .declarations import composite
+from .gathering import as_positions
+from .indexed_put import nd_layout, put, started
 from .registry import Call, Op, apply
 
 WORDS = {

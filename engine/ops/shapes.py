@@ -12,7 +12,7 @@ from ..shape import Aval, Dim, Shape, ShapeError, SymDim, element_count, shape_t
 from ..tensor import Tensor
 from . import slicing
 from .cast import TensorLike, as_tensor
-from .families import composite
+from .declarations import composite
 from .literals import constant
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import normalize_axis, require_int, require_ndim

@@ -10,7 +10,7 @@ from ..tensor import Tensor
 from . import arithmetic, logic
 from .array import identity
 from .cast import TensorLike, as_float_pair, as_number, as_tensor
-from .families import NUMPY, composite, pair, truth
+from .declarations import NUMPY, composite, pair, truth
 from .registry import Call, GradContext, Pointwise, op
 
 

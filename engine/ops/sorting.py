@@ -10,8 +10,8 @@ from ..tensor import Tensor
 from . import slicing
 from .array import reshape, squeeze
 from .cast import TensorLike, as_tensor
-from .families import composite
-from .picking import pick_elements
+from .declarations import composite
+from .gathering import pick_elements
 from .registry import Call, Host, op
 from .rules import normalize_axis
 

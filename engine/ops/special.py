@@ -12,7 +12,7 @@ from ..shape import Aval
 from ..tensor import Tensor
 from . import arithmetic, exponentials, math
 from .cast import TensorLike, as_float, as_float_pair
-from .families import SCIPY, composite, in_dtype, pair, scalar
+from .declarations import SCIPY, composite, in_dtype, pair, scalar
 from .registry import Call, GradContext, Grads, op
 from .rules import require_float
 

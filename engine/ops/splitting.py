@@ -9,7 +9,7 @@ from ..tensor import Tensor
 from . import slicing
 from .array import squeeze
 from .cast import TensorLike, as_tensor
-from .families import composite
+from .declarations import composite
 from .registry import Call
 from .rules import normalize_axis
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..tensor import Tensor
 from . import reduce, statistics
 from .cast import TensorLike, as_float, as_tensor
-from .families import composite
+from .declarations import composite
 from .reduce import Axis, prepare
 from .registry import Call
 

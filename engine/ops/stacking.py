@@ -15,7 +15,7 @@ from .array import broadcast_to, reshape
 from .axes import each
 from .cast import TensorLike, as_tensor, cast_to
 from .creation import zeros
-from .families import composite
+from .declarations import composite
 from .index import gather
 from .joining import concat, stack
 from .literals import constant

@@ -11,7 +11,7 @@ from ..shape import Aval, SymDim
 from ..tensor import Tensor
 from . import arithmetic, creation, math, reduce
 from .cast import TensorLike, as_float, as_tensor
-from .families import composite
+from .declarations import composite
 from .reduce import Axis, Grads, count_of, extremum_rule, prepare, reduced_rule, restored
 from .registry import Call, Composite, GradContext, Host, Op, apply, checked, op
 from .rules import normalize_axes, normalize_axis, reduced_shape, require_float

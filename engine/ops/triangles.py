@@ -10,7 +10,7 @@ from ..shape import Aval, Dim, ShapeError, shape_text
 from ..tensor import Tensor
 from . import array, grids, index, logic, reduce
 from .cast import TensorLike, as_number, as_tensor
-from .families import composite
+from .declarations import composite
 from .literals import constant
 from .registry import Call
 from .rules import normalize_axis, same

@@ -9,7 +9,7 @@ from ..shape import Aval, Dim, ShapeError, shape_text
 from ..tensor import Tensor
 from .cast import TensorLike, as_tensor
 from .expansion import expanded
-from .planes import plane_put
+from .plane_indexing import plane_put
 from .pool import unbatched
 from .registry import Call, Composite, checked, op
 from .rules import require_int, require_ndim

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ops import array, linalg, registry
-from ..ops.brackets import getitem
+from ..ops.getitem import getitem
 from ..ops.index import gather
 from ..ops.joining import stack
 from ..ops.registry import Composite, Gemm, Op, Pointwise, Reduce, View

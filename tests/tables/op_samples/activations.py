@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import candidates, sampled
+from cellwire.engine.ops import candidate_sampling, random_activation
 from scipy import special
 
 from op_samples.sample import N, Sample, normal
@@ -48,13 +48,15 @@ SAMPLES: list[Sample] = [
     _unary("fast_gelu", lambda x: x * special.expit(1.702 * x)),
     _unary("glu", lambda x: x[:, :2] * special.expit(x[:, 2:])),
     _unary("softmin", lambda x: special.softmax(-x, -1)),
-    Sample("gumbel_by_key", lambda x: sampled.gumbel_by_key(x, ops.cast(KEY, "int64"), 0.5, False,
-                                                            -1), (X,)),
-    Sample("gumbel_by_key", lambda x: sampled.gumbel_by_key(x, ops.cast(KEY, "int64"), 0.5, True,
-                                                            -1), (X,), differentiable=False),
-    Sample("rrelu_by_key", lambda x: sampled.rrelu_by_key(x, ops.cast(KEY, "int64"), 0.1, 0.3),
+    Sample("gumbel_by_key",
+           lambda x: random_activation.gumbel_by_key(x, ops.cast(KEY, "int64"), 0.5, False, -1),
            (X,)),
+    Sample("gumbel_by_key",
+           lambda x: random_activation.gumbel_by_key(x, ops.cast(KEY, "int64"), 0.5, True, -1),
+           (X,), differentiable=False),
+    Sample("rrelu_by_key",
+           lambda x: random_activation.rrelu_by_key(x, ops.cast(KEY, "int64"), 0.1, 0.3), (X,)),
     Sample("candidates_by_key",
-           lambda c: candidates.candidates_by_key(ops.cast(KEY, "int64"), c, 3, True, 9),
+           lambda c: candidate_sampling.candidates_by_key(ops.cast(KEY, "int64"), c, 3, True, 9),
            (np.array([[1]] * N),), differentiable=False),
 ]  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 from cellwire.engine import ops
 from cellwire.engine.ops import avg_pool, conv, index, pool, random, slicing
 from cellwire.engine.ops.cross_entropy import cross_entropy_input_grad
-from cellwire.engine.ops.norm import layer_norm_input_grad
+from cellwire.engine.ops.layer_norm import layer_norm_input_grad
 from cellwire.engine.ops.softmax import softmax_grad
 from scipy import special
 
@@ -220,8 +220,14 @@ def _image_samples() -> list[Sample]:
     steps = {"stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1), "groups": 1}
     taps = integers(N, 2, 3, 3, high=4)
     depthwise = normal(2, 1, 3, 3)
-    average = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0, 0, 0), "count_padding": True,
-               "spill": (0, 0), "divisor": 0}
+    average = {
+        "kernel": (2, 2),
+        "stride": (2, 2),
+        "padding": (0, 0, 0, 0),
+        "count_padding": True,
+        "spill": (0, 0),
+        "divisor": 0,
+    }
     return [
         Sample("conv2d", ops.conv2d, (IMAGES, w, b)),
         Sample("conv2d", lambda x, w: ops.conv2d(x, w, stride=2, pad_mode="same"), (IMAGES, w)),

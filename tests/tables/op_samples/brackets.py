@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from cellwire.engine.ops import brackets, writing
+from cellwire.engine.ops import getitem, setitem
 
 from op_samples.sample import N, Sample, normal
 
@@ -23,17 +23,17 @@ SAMPLES = [
     Sample("subscript", lambda x: x[:, 1], (X,), lambda x: x[:, 1]),
     Sample("subscript", lambda x: x[:, None, ::-2], (X,), lambda x: x[:, None, ::-2]),
     Sample(
-        "put_back", lambda d: brackets.put_back(d, (N, 4), RANGES), (normal(N, 2),), symbolic=False
+        "put_back", lambda d: getitem.put_back(d, (N, 4), RANGES), (normal(N, 2),), symbolic=False
     ),
     Sample(
         "put_part",
-        lambda x, v, i: writing.put_part(x, v, (i,), (("tensor", 0), (None, None, 1))),
+        lambda x, v, i: setitem.put_part(x, v, (i,), (("tensor", 0), (None, None, 1))),
         (X, normal(3, 4), TWICE),
         _put,
     ),
     Sample(
         "last_put",
-        lambda d, i: writing.last_put(d, (i,), (("tensor", 0), (None, None, 1))),
+        lambda d, i: setitem.last_put(d, (i,), (("tensor", 0), (None, None, 1))),
         (X, TWICE),
     ),
 ]

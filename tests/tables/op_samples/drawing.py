@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops.draws import random_order
 from cellwire.engine.ops.dropout import channel_dropout
+from cellwire.engine.ops.random_numbers import random_order
 from cellwire.engine.tensor import Tensor
 
 from op_samples.sample import N, Sample, normal, positive

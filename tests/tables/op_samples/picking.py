@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import putting
+from cellwire.engine.ops import indexed_put
 
 from op_samples.sample import N, Sample, integers, normal
 
@@ -48,6 +48,6 @@ SAMPLES = [
            lambda x: np.repeat(x, (0, 2, 1, 3), 1)),
     Sample("repeat_interleave", lambda x: ops.repeat_interleave(x, 3), (X,),
            lambda x: np.repeat(x, 3)),
-    Sample("count_along", lambda x: putting.count_along(x, 0), (X,),
+    Sample("count_along", lambda x: indexed_put.count_along(x, 0), (X,),
            lambda x: np.arange(N)[:, None], differentiable=False),
 ]  # fmt: skip

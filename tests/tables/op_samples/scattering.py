@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import putting
-from cellwire.engine.ops.putting import REDUCTIONS
+from cellwire.engine.ops import indexed_put
+from cellwire.engine.ops.indexed_put import REDUCTIONS
 
 from op_samples.sample import N, Sample, distinct, normal, positive
 
@@ -124,11 +124,11 @@ def _others() -> list[Sample]:
                (X, normal(2, 4)), lambda x, v: _put("add", x, [0, 2], v)),
         Sample("inplace_sub", lambda x, v: ops.inplace_sub(x, v, 1),
                (X, normal(1, 4)), lambda x, v: _put("sub", x, [1], v)),
-        Sample("last_at", lambda x: putting.last_at(x, (_tensor(ROWS),), (0, -1)), (X,),
+        Sample("last_at", lambda x: indexed_put.last_at(x, (_tensor(ROWS),), (0, -1)), (X,),
                lambda x: np.stack([0 * x[0], x[0], x[3]])),
-        Sample("put", lambda x, u: putting.put(x, u, (_tensor(ROWS),), (0,), "mul"),
+        Sample("put", lambda x, u: indexed_put.put(x, u, (_tensor(ROWS),), (0,), "mul"),
                (positive(N), some), lambda x, u: _put("mul", x, ROWS, u)),
-        Sample("put", lambda x, u: putting.put(x, u, (_tensor(ROWS * 0),), (0,), "mul"),
+        Sample("put", lambda x, u: indexed_put.put(x, u, (_tensor(ROWS * 0),), (0,), "mul"),
                (positive(N), some), lambda x, u: _put("mul", x, ROWS * 0, u)),
     ]  # fmt: skip
 

@@ -6,7 +6,7 @@ from .. import random as streams
 from ..tensor import Tensor
 from . import arithmetic, array, index, logic, math, random, statistics
 from .cast import TensorLike, as_float
-from .families import composite
+from .declarations import composite
 from .registry import Call
 from .rules import normalize_axis
 from .softmax import softmax

@@ -11,7 +11,6 @@ from ..shape import Aval, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import array, creation, unbroadcast
 from .cast import TensorLike, as_tensor, cast_to
-from .keys import Key, decode, encode, explain, items_of, numpy_key, part_shape
 from .registry import (
     OPS,
     Call,
@@ -29,6 +28,7 @@ from .registry import (
     records,
     traces,
 )
+from .subscripts import Key, decode, encode, explain, items_of, numpy_key, part_shape
 
 
 def _put_kernel(input: np.ndarray, value: np.ndarray, *indices: np.ndarray, key: Key) -> np.ndarray:

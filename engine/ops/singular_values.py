@@ -11,10 +11,10 @@ import numpy as np
 from ..dtype import dtype_of, int64
 from ..shape import Aval, ShapeError
 from ..tensor import Tensor
-from . import arithmetic, array, inversion, math, norms, reduce, triangles
+from . import arithmetic, array, composite_reductions, inversion, math, reduce, triangles
 from .cast import TensorLike, as_float, cast_to
+from .declarations import composite
 from .decomposition import singular_decomposition
-from .families import composite
 from .inversion import LAPACK, require_square, told
 from .registry import Call, op
 from .rules import normalize_axis
@@ -95,7 +95,7 @@ def _matrix_length(matrix: Tensor, ord: float | str, keepdims: bool) -> Tensor:
             found = reduce.amax(values, -1) if ord == 2 else reduce.amin(values, -1)
         return inversion.as_matrices(found) if keepdims else found
     if ord == "fro":
-        return norms.root_of_squares(matrix, (-2, -1), keepdims)
+        return composite_reductions.root_of_squares(matrix, (-2, -1), keepdims)
     assert not isinstance(ord, str)
     along = -2 if abs(ord) == 1 else -1
     sums = reduce.sum(math.abs(matrix), along, keepdims=True)
@@ -185,7 +185,7 @@ def matrix_norm(
 def _expand_norm(matrix: Tensor, ord: Any, dim: Any, keepdim: bool) -> Tensor:
     if ord is not None and len(dim) == 2:
         return _expand_matrix_norm(matrix, ord, dim, keepdim)
-    return norms.vector_length(matrix, 2.0 if ord is None else ord, dim, keepdim)
+    return composite_reductions.vector_length(matrix, 2.0 if ord is None else ord, dim, keepdim)
 
 
 @composite(_expand_norm, category="linalg", inputs=("A",), method=True)

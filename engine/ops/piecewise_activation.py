@@ -11,7 +11,7 @@ from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
 from . import arithmetic, array, logic, trigonometry
 from .cast import TensorLike, as_float, as_number, cast_to
-from .families import Declare, composite, in_dtype
+from .declarations import Declare, composite, in_dtype
 from .registry import Call, GradContext, Grads, Pointwise, op
 from .rules import require_float, same
 

@@ -11,8 +11,8 @@ from ..shape import Aval
 from ..tensor import Tensor
 from . import arithmetic, array, creation, joining, logic, reduce, rounding
 from .cast import TensorLike, as_float, as_tensor, cast_to
-from .families import composite
-from .picking import gather_elements
+from .declarations import composite
+from .gathering import gather_elements
 from .registry import Call, Host, op
 from .rules import normalize_axis
 

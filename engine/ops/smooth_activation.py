@@ -11,7 +11,7 @@ from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
 from . import activation, arithmetic, cumulative, exponentials, logic, math, trigonometry
 from .cast import TensorLike, as_float
-from .families import composite, scalar
+from .declarations import composite, scalar
 from .registry import Call, GradContext, Pointwise
 from .rules import normalize_axis
 from .softmax import softmax

@@ -11,7 +11,8 @@ from ..tensor import Tensor, wrap
 from . import array, slicing
 from .cast import TensorLike, as_tensor
 from .index import gather, index
-from .keys import (
+from .registry import OPS, Call, Composite, GradContext, Grads, Host, log, op, records, traces
+from .subscripts import (
     Flag,
     Key,
     decode,
@@ -23,7 +24,6 @@ from .keys import (
     part_shape,
     range_of,
 )
-from .registry import OPS, Call, Composite, GradContext, Grads, Host, log, op, records, traces
 
 _new = object.__new__
 _ndarray = np.ndarray

@@ -14,11 +14,11 @@ from ..tensor import Tensor
 from . import creation, linalg, logic, math, rounding
 from .array import expand_dims, reshape, transpose
 from .cast import TensorLike, as_float, as_float_pair, cast_to
-from .families import composite
+from .declarations import composite
+from .gathering import select_ext
 from .index import index
+from .indexed_put import count_along
 from .literals import constant
-from .picking import select_ext
-from .putting import count_along
 from .registry import Call
 from .resampling import CUBIC
 from .rules import require_ndim

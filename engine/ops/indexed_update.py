@@ -11,9 +11,9 @@ from ..tensor import Tensor
 from . import slicing
 from .array import broadcast_to, reshape
 from .cast import TensorLike, as_tensor, cast_to
-from .families import composite
-from .picking import as_positions
-from .putting import REDUCTIONS, along, put
+from .declarations import composite
+from .gathering import as_positions
+from .indexed_put import REDUCTIONS, along, put
 from .registry import Call
 from .rules import normalize_axis, require_ndim
 

@@ -12,10 +12,10 @@ from ..tensor import Tensor
 from . import arithmetic, array, logic, slicing
 from .array import broadcast_to, expand_dims, reshape, squeeze
 from .cast import TensorLike, as_tensor
-from .families import composite
+from .declarations import composite
 from .index import gather, index
+from .indexed_put import along, nd_layout
 from .literals import constant
-from .putting import along, nd_layout
 from .registry import Call
 from .rules import normalize_axis, require_int, require_ndim
 

@@ -11,7 +11,7 @@ from ..dtype import promote
 from ..tensor import Tensor
 from . import arithmetic, math
 from .cast import TensorLike, as_float, as_number, as_pair, as_tensor, cast_to
-from .families import composite
+from .declarations import composite
 from .registry import Call
 
 

@@ -20,10 +20,10 @@ from . import (
     triangles,
 )
 from .cast import TensorLike, as_float, as_pair, as_tensor
-from .families import composite
-from .mixtures import together
+from .declarations import composite
 from .registry import Call
 from .rules import broadcast, normalize_axis
+from .weighted_sums import together
 
 _UNKNOWN = 64
 """What an unknown size counts as when the order of products is chosen."""

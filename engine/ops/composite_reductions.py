@@ -9,7 +9,7 @@ from ..dtype import DType, dtype_of, int32
 from ..tensor import Tensor
 from . import arithmetic, array, logic, math, reduce
 from .cast import TensorLike, as_float, as_tensor, cast_to
-from .families import composite
+from .declarations import composite
 from .reduce import Axis, prepare
 from .registry import Call
 

@@ -15,7 +15,7 @@ from ..shape import Aval, Shape, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import arithmetic
 from .cast import TensorLike, as_tensor, cast_to
-from .families import composite
+from .declarations import composite
 from .index import gather
 from .random import Seed, draw, key_of, normal_by_key, uniform_by_key
 from .registry import OPS, Call, Host, apply, op

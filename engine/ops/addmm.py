@@ -7,10 +7,10 @@ from typing import Any
 from ..tensor import Tensor
 from . import arithmetic, linalg, reduce
 from .cast import TensorLike
-from .families import composite
-from .mixtures import together
+from .declarations import composite
 from .products import outer_product, sized
 from .registry import Call
+from .weighted_sums import together
 
 Numbers = float | int
 

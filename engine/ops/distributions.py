@@ -12,9 +12,9 @@ from ..tensor import Tensor
 from . import arithmetic
 from .array import broadcast_to
 from .cast import TensorLike, as_float, as_tensor, cast_to
-from .draws import HOST
-from .families import composite
+from .declarations import composite
 from .random import Seed, draw, key_of
+from .random_numbers import HOST
 from .registry import OPS, Call, apply, op
 from .rules import as_shape, require_ndim
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..tensor import Tensor
 from . import arithmetic, logic, math, reduce
 from .cast import TensorLike, as_number, as_tensor, cast_to
-from .families import composite
+from .declarations import composite
 from .registry import Call, GradContext, Grads, Pointwise, op
 from .rounding import clamp
 from .rules import same
