@@ -235,3 +235,54 @@ def test_datasets_that_flat_map_makes_follow_the_seed() -> None:
     assert made() == first
     ds.config.set_prefetch_size(2)
     assert made() == first
+
+
+class Drawn:
+    """A source whose rows draw, and tell which thread made them."""
+
+    def __init__(self) -> None:
+        self.threads: set[str] = set()
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        self.threads.add(threading.current_thread().name)
+        return np.asarray(
+            float(vision.ToTensor()(augment(np.full((4, 4, 3), index, np.uint8))).sum())
+        )
+
+    def __len__(self) -> int:
+        return 8
+
+
+augment = vision.RandomColorAdjust(brightness=(0.1, 0.9))
+
+
+def test_parts_of_a_source_draw_anew_each_pass_and_have_its_workers() -> None:
+    def passes(workers: int) -> tuple[list[Any], set[str]]:
+        cw.set_seed(3)
+        source = Drawn()
+        data = ds.GeneratorDataset(
+            source, ["x"], shuffle=False, num_parallel_workers=workers, python_multiprocessing=False
+        )
+        part, _ = data.split([6, 2], randomize=False)
+        return [rows(part), rows(part)], source.threads
+
+    (first, second), threads = passes(1)
+    assert len(first) == len(second) == 6
+    assert first != second
+    assert threads == {"MainThread"}
+    again, threads = passes(2)
+    assert again == [first, second]
+    assert all(name.startswith("cellwire-data") for name in threads)
+
+
+def test_datasets_made_in_datasets_that_flat_map_makes_are_seeded_too() -> None:
+    def made(value: np.ndarray) -> ds.Dataset:
+        return ds.NumpySlicesDataset(np.arange(4) + 10 * value)
+
+    def found() -> list[Any]:
+        cw.set_seed(5)
+        data = ds.NumpySlicesDataset(np.arange(4))
+        return rows(data.flat_map(lambda value: made(value).flat_map(made)))
+
+    assert len(found()) == 64
+    assert found() == found()

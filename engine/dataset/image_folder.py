@@ -99,12 +99,12 @@ class ImageFolderDataset(MappableDataset):
             image = file_contents(data, str(path))
         return image, np.asarray(label, np.int32)
 
-    def rows(self, epoch: int) -> Iterator[Row]:
-        """Yield the rows of a pass, read by this thread or by several."""
+    def rows_of(self, numbers: Sequence[int], epoch: int) -> Iterator[Row]:
+        """Yield the rows of these numbers, read by this thread or by several."""
         count = config.workers_for(self.workers)
         if count == 1:
-            return super().rows(epoch)
-        return workers.in_threads(self.row, self.order(epoch).tolist(), count)
+            return super().rows_of(numbers, epoch)
+        return workers.in_threads(self.row, numbers, count)
 
     def column(self, name: str) -> np.ndarray:
         """One column of all rows; labels without reading files."""

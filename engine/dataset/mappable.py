@@ -66,8 +66,11 @@ class MappableDataset(Dataset):
 
     def rows(self, epoch: int) -> Iterator[Row]:
         """Yield the rows of a pass."""
-        for number in self.order(epoch).tolist():
-            yield self.row(number)
+        yield from self.rows_of(self.order(epoch).tolist(), epoch)
+
+    def rows_of(self, numbers: Sequence[int], epoch: int) -> Iterator[Row]:
+        """Yield the rows of these numbers, as a pass gives them."""
+        return map(self.row, numbers)
 
     def blocks(self, epoch: int, size: int) -> Iterator[Row]:
         """Yield the rows of a pass stacked by so many."""
@@ -128,6 +131,10 @@ class Subset(MappableDataset):
     def row(self, number: int) -> Row:
         """The row of that number in the part."""
         return self.source.row(int(self.numbers[number]))
+
+    def rows_of(self, numbers: Sequence[int], epoch: int) -> Iterator[Row]:
+        """Yield those rows of the part, made as the source makes them: by its workers, if any."""
+        return self.source.rows_of(self.numbers[list(numbers)].tolist(), epoch)
 
     def stack(self, numbers: np.ndarray) -> Row:
         """Those rows of the part, stacked."""

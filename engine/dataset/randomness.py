@@ -45,7 +45,7 @@ class Drawing:
     def derived_key(self) -> np.ndarray:
         """A key for a dataset that is made in the body."""
         self._keys += 1
-        words = [*self.key.tolist(), self.epoch, self.row, self._keys]
+        words = [*_unsigned(self.key), self.epoch, self.row, self._keys]
         return np.random.SeedSequence(words).generate_state(2, np.uint64).view(np.int64)
 
     def __enter__(self) -> Drawing:
@@ -77,7 +77,7 @@ def stream() -> np.random.Generator:
 
 def row_generator(key: np.ndarray, epoch: int, row: int) -> np.random.Generator:
     """The generator of a row; key, pass and row each have their own words of the counter."""
-    words = np.asarray(key, np.int64).astype(np.uint64)
+    words = np.array(_unsigned(key), np.uint64)
     return np.random.Generator(np.random.Philox(key=words, counter=[0, 0, row, epoch + 1]))
 
 
@@ -88,7 +88,12 @@ def pass_generator(key: np.ndarray, epoch: int) -> np.random.Generator:
 
 def seed_python(key: np.ndarray, epoch: int, row: int) -> None:
     """Seed ``random`` and ``numpy.random`` of a worker process for a row that user code makes."""
-    entropy = [*(word & (2**64 - 1) for word in key.tolist()), epoch, row]
+    entropy = [*_unsigned(key), epoch, row]
     word = int(np.random.SeedSequence(entropy).generate_state(1)[0])
     python_random.seed(word)
     np.random.seed(word)
+
+
+def _unsigned(key: np.ndarray) -> list[int]:
+    """The words of a key, of which a derived one may be negative, as seeds are written."""
+    return [word & (2**64 - 1) for word in key.tolist()]

@@ -80,9 +80,9 @@ class MindDataset(MappableDataset):
         row = self.records.row(number)
         return tuple(row[name] for name in self.column_names)
 
-    def rows(self, epoch: int) -> Iterator[Row]:
-        """Yield the rows of a pass, read by this thread or by several."""
+    def rows_of(self, numbers: Sequence[int], epoch: int) -> Iterator[Row]:
+        """Yield the rows of these numbers, read by this thread or by several."""
         count = config.workers_for(self.workers)
         if count == 1:
-            return super().rows(epoch)
-        return workers.in_threads(self.row, self.order(epoch).tolist(), count)
+            return super().rows_of(numbers, epoch)
+        return workers.in_threads(self.row, numbers, count)

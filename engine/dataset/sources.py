@@ -208,19 +208,22 @@ class GeneratorDataset(MappableDataset):
 
     def rows(self, epoch: int) -> Iterator[Row]:
         """Yield the rows of a pass."""
-        if not self.mapped:
+        if self.mapped:
+            yield from super().rows(epoch)
+        else:
             yield from itertools.islice(self._iterated(), self.num_samples)
-            return
-        tasks = ((epoch, number) for number in self.order(epoch).tolist())
+
+    def rows_of(self, numbers: Sequence[int], epoch: int) -> Iterator[Row]:
+        """Yield the rows of these numbers, read by this thread or by workers."""
+        tasks = ((epoch, number) for number in numbers)
         count = min(config.workers_for(self.workers), max(self.count, 1))
         self.fetch.seeds_python = self.processes and count > 1
         if count == 1:
-            yield from map(self.fetch, tasks)
-        elif self.processes:
+            return map(self.fetch, tasks)
+        if self.processes:
             where = f"GeneratorDataset of {type(self.source).__name__}"
-            yield from workers.in_processes(self.fetch, tasks, count, where)
-        else:
-            yield from workers.in_threads(self.fetch, tasks, count)
+            return workers.in_processes(self.fetch, tasks, count, where)
+        return workers.in_threads(self.fetch, tasks, count)
 
     def _iterated(self) -> Iterator[Row]:
         if _once(self.source):
