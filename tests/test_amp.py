@@ -201,6 +201,19 @@ def test_row_43_scalers_scale_unscale_and_adjust() -> None:
     assert float(static.unscale(static.scale(cw.Tensor(3.0)))) == 3.0
 
 
+@pytest.mark.parametrize("dtype", [cw.float16, cw.bfloat16, cw.float64])
+def test_scales_may_lie_outside_of_what_float16_holds(dtype: Any) -> None:
+    values = np.array([2.0**-10, -(2.0**-12)], np.float32)
+    scaler = amp.DynamicLossScaler(2.0**17, 2, 10)
+    scaled = scaler.scale(cw.Tensor(values, dtype))
+    assert scaled.dtype is dtype
+    np.testing.assert_array_equal(scaled.astype(cw.float32).asnumpy(), values * 2**17)
+    scaler = amp.DynamicLossScaler(2.0**26, 2, 10)
+    back = scaler.unscale(cw.Tensor(values * 2**20, dtype))
+    assert back.dtype is dtype
+    np.testing.assert_array_equal(back.astype(cw.float32).asnumpy(), values / 2**6)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_row_43_a_step_that_overflows_is_left_out(compiled: bool) -> None:
     net = amp.auto_mixed_precision(Logits(), "O2")
@@ -299,3 +312,27 @@ def test_hooks_and_gradients_of_ones_own_run_once(level: str) -> None:
         assert calls == [3]
         found.append(grad.asnumpy())
     np.testing.assert_allclose(found[0], found[1], rtol=2e-2, atol=2e-2)
+
+
+class Recomputed(Net):
+    """A network one block of which is computed again on the way back; it tells its types."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def block(self, x: Any) -> Any:
+        hidden = self.dense(x)
+        self.seen.append(hidden.dtype.short)
+        return hidden
+
+    def construct(self, x: Any) -> Any:
+        return ops.matmul(self.norm(cw.recompute(self.block, x)), self.weight).sum()
+
+
+def test_a_block_is_recomputed_in_the_types_it_had() -> None:
+    net = amp.auto_mixed_precision(Recomputed(), "auto")
+    gradients = cw.grad(net, None, net.trainable_params())(cw.Tensor(X))
+    assert isinstance(net, Recomputed)
+    assert net.seen == ["f16", "f16"]
+    assert {g.dtype.short for g in gradients} == {"f32"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,12 @@ class Casting:
 
     def note_break(self, reason: Any) -> None:
         """Leave reasons not to compile to the trace itself, which hears of them too."""
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Cast the inputs of the body's ops by the same lists."""
+        with nullcontext() if self.outer is None else self.outer.again(), casting(self.policy):
+            yield
 
 
 def _cast(tensor: Tensor, dtype: DType) -> Tensor:

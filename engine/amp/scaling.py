@@ -251,8 +251,9 @@ def init_status() -> Tensor:
 
 
 def _times(inputs: Any, factor: Tensor) -> Any:
+    """Return tensors times a float32 factor, which may lie outside of what float16 can hold."""
     if isinstance(inputs, Tensor):
-        return inputs * ops.cast(factor, inputs.dtype)
+        return ops.cast(inputs * factor, inputs.dtype)
     if isinstance(inputs, list | tuple):
         return type(inputs)([_times(item, factor) for item in inputs])
     raise TypeError(f"a loss scaler takes tensors, not {type(inputs).__name__}.")

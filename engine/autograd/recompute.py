@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..compiler.graph_op import replay
 from ..compiler.structure import flatten, unflatten
 from ..compiler.trace import Trace, is_tensor, trace
 from ..ops import registry
-from ..ops.registry import Composite, Entry, GradContext, Grads, Op, Recorder
+from ..ops.registry import Composite, Entry, GradContext, Grads, Op, Recorder, Tracer
 from ..parameter import Parameter
 from ..random import RandomState
 from ..tensor import Tensor, wrap
@@ -77,7 +78,7 @@ def recompute(block: Block, *args: Any, **kwargs: Any) -> Any:
         seen.read(tensor)
     # Handles of their own, so that a gradient is never added to that of an input given back.
     outputs = tuple(_handle(tensor) for tensor in given)
-    again = Again(block, args, kwargs, tuple(seen.tensors), state)
+    again = Again(block, args, kwargs, tuple(seen.tensors), state, tracer)
     registry.log(_op(len(outputs), again.grad), tuple(seen.tensors), outputs, {})
     seen.tell_writes()
     return unflatten(structure, outputs)
@@ -138,19 +139,22 @@ class Again:
         kwargs: dict[str, Any],
         reads: tuple[Tensor, ...],
         state: tuple[int, int],
+        tracer: Tracer | None,
     ) -> None:
         self.block = block
         self.args = args
         self.kwargs = kwargs
         self.reads = reads
         self.state = state
+        self.tracer = tracer
 
     def grad(self, ctx: GradContext) -> Grads:
         """Return the gradients to what the block read."""
         record = Record()
         held = [_Held(tensor, was) for tensor, was in zip(self.reads, ctx.inputs, strict=True)]
+        as_before = nullcontext() if self.tracer is None else self.tracer.again()
         try:
-            with streams.using(RandomState(*self.state)), record:
+            with streams.using(RandomState(*self.state)), as_before, record:
                 result = self.block(*self.args, **self.kwargs)
             found: list[Any] = flatten(result, is_tensor)[0]
             wrt = [t for t, need in zip(self.reads, ctx.needs, strict=True) if need]

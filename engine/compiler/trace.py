@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +94,10 @@ class Trace:
     def note_break(self, reason: TraceBreak) -> None:
         """Keep the first reason why this trace cannot be finished."""
         self.broken = self.broken or reason
+
+    def again(self) -> AbstractContextManager[None]:
+        """Change nothing: ops keep their element types here."""
+        return nullcontext()
 
     def value_of(self, tensor: Tensor) -> Value:
         """Return the SSA value of a tensor, which becomes an input when it is from outside."""

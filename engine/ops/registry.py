@@ -16,7 +16,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, ParamSpec, Protocol
 
@@ -237,6 +237,10 @@ class Tracer(Protocol):
 
     def note_break(self, reason: Any) -> None:
         """Learn of a reason why the trace cannot be finished, caught by the code or not."""
+        ...
+
+    def again(self) -> AbstractContextManager[None]:
+        """Let the body, which runs after this tracer's own, compute in the element types it did."""
         ...
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -209,6 +209,10 @@ class BatchTrace:
 
     def note_break(self, reason: Any) -> None:
         """Leave it to the traces around this one."""
+
+    def again(self) -> AbstractContextManager[None]:
+        """Change nothing: ops keep their element types here."""
+        return nullcontext()
 
     # -- ------------------------------------------------------------------------------------------
 
