@@ -11,7 +11,7 @@ from cellwire.engine.ops import (
     adaptive_pool,
     conv_axes,
     fractional_pool,
-    planes,
+    plane_indexing,
     pool,
 )
 
@@ -154,10 +154,10 @@ def _back(x: np.ndarray, at: np.ndarray, count: int) -> np.ndarray:
 def _places() -> list[Sample]:
     x, at = normal(N, 2, 3), np.argsort(distinct(N, 2, 8), -1)[..., :3].astype(np.int64)
     return [
-        Sample("plane_pick", planes.plane_pick, (normal(N, 2, 8), PLACES),
+        Sample("plane_pick", plane_indexing.plane_pick, (normal(N, 2, 8), PLACES),
                lambda x, i: np.take_along_axis(x, i.astype(int), 2)),
-        Sample("plane_add", lambda d, i: planes.plane_add(d, i, (2, 4)), (x, PLACES)),
-        Sample("plane_put", lambda x, i: planes.plane_put(x, i, (8,)), (x, at),
+        Sample("plane_add", lambda d, i: plane_indexing.plane_add(d, i, (2, 4)), (x, PLACES)),
+        Sample("plane_put", lambda x, i: plane_indexing.plane_put(x, i, (8,)), (x, at),
                lambda x, i: _back(x, i, 8)),
         Sample("max_unpool1d", lambda x, i: ops.max_unpool1d(x, i, 2, output_size=(7,)),
                (x, np.argsort(distinct(N, 2, 7), -1)[..., :3])),
