@@ -123,7 +123,7 @@ def _running_timers() -> set[tuple[int, str]]:
     return {
         (id(timer), type(timer.parent()).__name__)
         for timer in gc.get_objects()
-        if isinstance(timer, QTimer) and shiboken6.isValid(timer) and timer.isActive()
+        if issubclass(type(timer), QTimer) and shiboken6.isValid(timer) and timer.isActive()
     }
 
 
