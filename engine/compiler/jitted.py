@@ -38,7 +38,7 @@ from .open_sizes import Family, family_key
 from .options import open_axes
 from .plan import whole
 from .quick_calls import MAX_QUICK, QuickCall, quick_call
-from .reasons import Explanation, JitError, JitWarning
+from .reasons import Explanation, JitError, JitWarning, tell_where
 from .specialisation import Situation, Specialisation, count_write
 from .structure import LEAF, flatten, unflatten
 from .trace import is_tracing
@@ -327,6 +327,7 @@ class Jitted:
             return False, None
         except Exception as error:
             if not given.promoted:
+                tell_where(error, name_of(self.function))
                 raise
             # The code may want the float itself; with it, the error comes again or not at all.
             streams.state().restore(saved)

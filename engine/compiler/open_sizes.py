@@ -169,12 +169,20 @@ class Family:
         for found in self.traces:
             sizes = found.sizes_of(shapes)
             if sizes is not None and found.made.reads.hold():
-                return found.at(sizes)
+                return self._at(found, sizes) or trace_call(function, arguments)
         self.traces = [found for found in self.traces if found.made.reads.hold()]
         if len(self.traces) >= MAX_TRACES:
             self._close(f"code asks for sizes in more than {MAX_TRACES} ways")
             return trace_call(function, arguments)
         return self._traced_open(function, arguments, shapes) or trace_call(function, arguments)
+
+    @staticmethod
+    def _at(found: OpenTrace, sizes: Sizes) -> Made | None:
+        """Return a trace for these sizes; None where a shape rule refuses them."""
+        try:
+            return found.at(sizes)
+        except (GraphError, TypeError, ValueError):
+            return None  # the trace with numbers raises the code's own error, and says where
 
     def _meet(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """Open the axes whose size is another one now."""

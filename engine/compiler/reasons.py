@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
 
 from .graph import Graph
 from .report import Report
+from .traced import in_package
+
+HINTS: dict[type[Exception], str] = {
+    NameError: "define it before the call, or pass it as an argument",
+    AttributeError: "set it before the call",
+    RecursionError: "a compiled function that calls itself needs an end that is no tensor's value",
+}
 
 
 class JitError(RuntimeError):
@@ -30,3 +38,11 @@ class Explanation:
     def __str__(self) -> str:
         text = str(self.report) if self.report is not None else f"runs eagerly: {self.reason}"
         return "\n".join([text, *self.notes])
+
+
+def tell_where(error: Exception, name: str) -> None:
+    """Note on an error of traced code which line of the user's raised it, and what may help."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not in_package(f.filename)]
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "its signature"
+    hint = next((f"; {text}" for kind, text in HINTS.items() if isinstance(error, kind)), "")
+    error.add_note(f"while {name} was compiled, at {where}{hint}")
