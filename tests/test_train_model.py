@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,40 @@ def test_a_checkpoint_when_an_error_ends_the_training(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["net-1_1_breakpoint.ckpt"]
 
 
+class Stream:
+    """Rows of which nobody knows how many there are."""
+
+    def __iter__(self) -> Iterator[list[cw.Tensor]]:
+        return iter(data())
+
+
+def test_steps_of_data_without_a_length_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saver = train.ModelCheckpoint("net", str(tmp_path))
+    model().train(2, Stream(), callbacks=[saver, train.LossMonitor()])
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [f"net-{place}.ckpt" for place in ("1_2", "1_3", "2_1", "2_2", "2_3")]
+    places = re.findall(r"epoch: (\d) step: (\d)", capsys.readouterr().out)
+    assert places == [("1", "1"), ("1", "2"), ("1", "3"), ("2", "1"), ("2", "2"), ("2", "3")]
+
+
+def test_every_callback_is_left_though_another_one_fails_to_be() -> None:
+    left: list[str] = []
+
+    class Leaves(train.Callback):
+        def __exit__(self, *error: Any) -> None:
+            left.append(type(error[1]).__name__)
+
+    class Fails(train.Callback):
+        def __exit__(self, *error: Any) -> None:
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        model().train(1, data(), callbacks=[Leaves(), Fails()])
+    assert left == ["OSError"]
+
+
 def test_a_sink_counts_steps_over_the_ends_of_the_data() -> None:
     told = Told()
     model().train(2, data(), callbacks=told, dataset_sink_mode=True, sink_size=2)
@@ -336,106 +371,9 @@ def test_an_evaluation_network_of_ones_own() -> None:
         (lambda: model().train(1, 5), TypeError),
         (lambda: model(metrics=None).eval(data()), ValueError),
         (lambda: model(metrics=None).fit(1, data(), data()), ValueError),
+        (lambda: model().fit(1, data(), data(), valid_frequency=0), ValueError),
     ],
 )
 def test_mistakes_are_named(make: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
-
-
-# around Model
-
-
-def test_accumulated_gradients_step_with_their_mean() -> None:
-    grads = RNG.standard_normal((6, 4)).astype(np.float32)
-    params = [cw.Parameter(np.zeros(4, np.float32), "w") for _ in range(3)]
-    plain = nn.SGD([params[0]], 0.5)
-    for pair in grads.reshape(2, 3, 4):
-        plain((cw.Tensor(pair.mean(0)),))
-    eager = train.GradientAccumulator(nn.SGD([params[1]], 0.5), 3)
-    compiled = train.GradientAccumulator(nn.SGD([params[2]], 0.5), 3)
-    step = cw.jit(lambda g: compiled((g,)), fullgraph=True)
-    for grad in grads:
-        eager((cw.Tensor(grad),))
-        step(cw.Tensor(grad))
-    for param in params[1:]:
-        np.testing.assert_allclose(param.data, params[0].data, rtol=1e-6, atol=1e-7)
-    assert int(eager.optimizer.global_step) == 2
-    assert int(eager.counter) == 0
-
-
-def test_averaged_weights_are_applied_and_put_back() -> None:
-    net = nn.SequentialCell(nn.Dense(2, 1, has_bias=False))
-    weight = net[0].weight
-    weight.set_data(np.zeros((1, 2), np.float32))
-    average = train.ExponentialMovingAverage(net, 0.5)
-    for value in (4.0, 8.0, 2.0):
-        weight.set_data(np.full((1, 2), value, np.float32))
-        average.update()
-    with average.applied():
-        np.testing.assert_allclose(weight.asnumpy(), 0.5 * (0.5 * (0.5 * 4) + 0.5 * 8) + 0.5 * 2)
-    np.testing.assert_array_equal(weight.asnumpy(), 2.0)
-    assert list(average.state_dict()) == ["ema.0.weight"]
-    average.copy_to_network()
-    np.testing.assert_allclose(weight.asnumpy(), 3.5)
-    warm = train.ExponentialMovingAverage(net, 0.999, warm_up=True)
-    weight.set_data(np.full((1, 2), 14.5, np.float32))
-    warm.update()
-    np.testing.assert_allclose(warm.averages[0].asnumpy(), 3.5 * 2 / 11 + 14.5 * 9 / 11, rtol=1e-6)
-
-
-def test_cells_around_a_network() -> None:
-    net, loss_fn = network(), nn.CrossEntropyLoss()
-    x, y = cw.Tensor(X), cw.Tensor(Y)
-    expected = float(loss_fn(net(x), y))
-    assert float(nn.WithLossCell(net, loss_fn)(x, y)) == pytest.approx(expected)
-    loss, outputs, labels = nn.WithEvalCell(net, loss_fn)(x, y)
-    assert float(loss) == pytest.approx(expected)
-    assert outputs.shape == (24, 2)
-    assert labels is y
-    whole = nn.WithLossCell(net, loss_fn)
-    value, grads = nn.ForwardValueAndGrad(whole, get_by_list=True)(x, y)
-    assert float(value) == pytest.approx(expected)
-    assert len(grads) == 4
-    reduced = nn.DistributedGradReducer(net.trainable_params())(grads)
-    assert reduced is grads
-    _, scaled = nn.ForwardValueAndGrad(whole, get_by_list=True, sens_param=True)(
-        x, y, cw.Tensor(2.0)
-    )
-    np.testing.assert_allclose(scaled[0].asnumpy(), grads[0].asnumpy() * 2, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("sens", [None, 64.0])
-def test_one_step_of_training(sens: float | None) -> None:
-    net, other = network(), network()
-    x, y = cw.Tensor(X), cw.Tensor(Y)
-    optimizer = nn.SGD(net.trainable_params(), 0.1, loss_scale=sens or 1.0)
-    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer, sens)
-    peer = nn.SGD(other.trainable_params(), 0.1)
-    derived = cw.value_and_grad(
-        lambda x, y: nn.CrossEntropyLoss()(other(x), y), None, peer.parameters
-    )
-    for _ in range(3):
-        loss, grads = derived(x, y)
-        peer(grads)
-        assert float(step(x, y)) == pytest.approx(float(loss), rel=1e-5)
-    for one, two in zip(net.get_parameters(), other.get_parameters(), strict=True):
-        np.testing.assert_allclose(one.data, two.data, rtol=1e-5, atol=1e-6)
-
-
-def test_a_loss_scale_that_moves_in_the_step() -> None:
-    net = cw.amp.auto_mixed_precision(network(), "O2")
-    optimizer = nn.SGD(net.trainable_params(), 0.1)
-    update = nn.DynamicLossScaleUpdateCell(2.0**20, 2, 2)
-    whole = nn.WithLossCell(net, nn.CrossEntropyLoss())
-    step = nn.TrainOneStepWithLossScaleCell(whole, optimizer, update)
-    x = cw.Tensor(X)
-    held = net[0].weight.asnumpy().copy()
-    results = [step(x, cw.Tensor(Y)) for _ in range(12)]
-    overflows = [bool(result[1]) for result in results]
-    scales = [float(result[2]) for result in results]
-    assert overflows[0]
-    for overflow, scale, after in zip(overflows, scales, scales[1:], strict=False):
-        assert after == scale / 2 if overflow else after in (scale, scale * 2)
-    assert int(optimizer.global_step) == overflows.count(False) > 0
-    assert not np.array_equal(held, net[0].weight.asnumpy())

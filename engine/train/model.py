@@ -196,13 +196,15 @@ class Model:
                 f"Model: epoch must be a positive int, it is {epoch!r}, and initial_epoch from 0"
                 f" on and below it, it is {first!r}."
             )
+        if isinstance(frequency, int) and frequency < 1:
+            raise ValueError(f"Model: valid_frequency must be 1 or more, it is {frequency}.")
         told = Callbacks(callbacks)
         args = self._told("train", told, data, valid)
         args.epoch_num, args.dataset_sink_mode, args.cur_step_num = epoch, sinks, 0
         args.batch_num = size if size > 0 else _length(data)
         context = RunContext(args)
         self._train_network.set_train(True)
-        with told:
+        with told.entered():
             told.tell("on_train_begin", context)
             rows = _Rows(data)
             for number in range(first + 1, epoch + 1):
@@ -272,7 +274,7 @@ class Model:
         if not self._metrics:
             raise ValueError("Model.eval computes metrics; give them to Model(metrics=...).")
         told = Callbacks(callbacks)
-        with told:
+        with told.entered():
             return self._evaluate(
                 valid_dataset, told, self._told("eval", told, None, valid_dataset)
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -164,14 +165,13 @@ class Callbacks:
         for item in self.items:
             getattr(item, moment)(run_context)
 
-    def __enter__(self) -> Self:
-        for item in self.items:
-            item.__enter__()
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        for item in self.items:
-            item.__exit__(*exception)
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Enter all for the body; each is left again, also where another one fails to."""
+        with ExitStack() as stack:
+            for item in self.items:
+                stack.enter_context(item)
+            yield
 
 
 class LambdaCallback(Callback):
@@ -212,6 +212,16 @@ class LambdaCallback(Callback):
         for moment in MOMENTS:
             if given[moment] is not None:
                 setattr(self, moment, given[moment])
+
+
+def step_in_epoch(args: CallbackParams) -> int:
+    """Return the number of the last step in its epoch, from 1; 0 before the first one.
+
+    How many steps an epoch has is known, of data without a length, after the first one.
+    """
+    if not args.cur_step_num or not args.batch_num:
+        return args.cur_step_num or 0
+    return (args.cur_step_num - 1) % args.batch_num + 1
 
 
 def loss_of(outputs: Any) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from ...checkpoint import save_checkpoint
 from ...nn.cell import Cell
 from ...tensor import Tensor
-from .base import Callback, CallbackParams, RunContext
+from .base import Callback, CallbackParams, RunContext, step_in_epoch
 
 SUFFIX = ".ckpt"
 
@@ -162,11 +162,10 @@ class ModelCheckpoint(Callback):
     def save(self, args: CallbackParams, ending: str = "") -> None:
         """Write a checkpoint of this step, and remove what is not kept."""
         self._last_step, self._last_time = args.cur_step_num or 0, time.monotonic()
-        batches = max(int(args.batch_num or 1), 1)
-        step = (self._last_step - 1) % batches + 1 if self._last_step else 0
         folder = self._folder(args)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self._name}-{args.cur_epoch_num}_{step}{ending}{SUFFIX}"
+        place = f"{args.cur_epoch_num}_{step_in_epoch(args)}"
+        path = folder / f"{self._name}-{place}{ending}{SUFFIX}"
         network = self.config.saved_network or args.network or args.train_network
         save_checkpoint([*_state_of(network, args.optimizer), *self._appended(args)], str(path))
         args.latest_ckpt_file, args.last_save_ckpt_step = str(path), self._last_step

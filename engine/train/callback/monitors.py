@@ -6,7 +6,7 @@ import math
 import time
 from typing import Any
 
-from .base import Callback, RunContext, loss_of, values_of
+from .base import Callback, RunContext, loss_of, step_in_epoch, values_of
 
 
 class LossMonitor(Callback):
@@ -42,7 +42,7 @@ class LossMonitor(Callback):
             return
         self._last = args.cur_step_num
         loss = loss_of(args.net_outputs)
-        step = (args.cur_step_num - 1) % max(int(args.batch_num or 1), 1) + 1
+        step = step_in_epoch(args)
         if not math.isfinite(loss):
             raise ValueError(
                 f"epoch {args.cur_epoch_num} step {step}: the loss is {loss}; the training ends."

@@ -1,0 +1,112 @@
+"""Steps of training as Cells, gradients added up over steps, and weights averaged over them."""
+
+from __future__ import annotations
+
+import cellwire as cw
+import numpy as np
+import pytest
+from cellwire import nn, train
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((24, 3)).astype(np.float32)
+Y = (X @ np.array([1.0, -2.0, 0.5], np.float32) > 0).astype(np.int32)
+
+
+def network() -> nn.Cell:
+    cw.set_seed(2)
+    return nn.SequentialCell(nn.Dense(3, 8), nn.Tanh(), nn.Dense(8, 2))
+
+
+def test_accumulated_gradients_step_with_their_mean() -> None:
+    grads = RNG.standard_normal((6, 4)).astype(np.float32)
+    params = [cw.Parameter(np.zeros(4, np.float32), "w") for _ in range(3)]
+    plain = nn.SGD([params[0]], 0.5)
+    for pair in grads.reshape(2, 3, 4):
+        plain((cw.Tensor(pair.mean(0)),))
+    eager = train.GradientAccumulator(nn.SGD([params[1]], 0.5), 3)
+    compiled = train.GradientAccumulator(nn.SGD([params[2]], 0.5), 3)
+    step = cw.jit(lambda g: compiled((g,)), fullgraph=True)
+    for grad in grads:
+        eager((cw.Tensor(grad),))
+        step(cw.Tensor(grad))
+    for param in params[1:]:
+        np.testing.assert_allclose(param.data, params[0].data, rtol=1e-6, atol=1e-7)
+    assert int(eager.optimizer.global_step) == 2
+    assert int(eager.counter) == 0
+
+
+def test_averaged_weights_are_applied_and_put_back() -> None:
+    net = nn.SequentialCell(nn.Dense(2, 1, has_bias=False))
+    weight = net[0].weight
+    weight.set_data(np.zeros((1, 2), np.float32))
+    average = train.ExponentialMovingAverage(net, 0.5)
+    for value in (4.0, 8.0, 2.0):
+        weight.set_data(np.full((1, 2), value, np.float32))
+        average.update()
+    with average.applied():
+        np.testing.assert_allclose(weight.asnumpy(), 0.5 * (0.5 * (0.5 * 4) + 0.5 * 8) + 0.5 * 2)
+    np.testing.assert_array_equal(weight.asnumpy(), 2.0)
+    assert list(average.state_dict()) == ["ema.0.weight"]
+    average.copy_to_network()
+    np.testing.assert_allclose(weight.asnumpy(), 3.5)
+    warm = train.ExponentialMovingAverage(net, 0.999, warm_up=True)
+    weight.set_data(np.full((1, 2), 14.5, np.float32))
+    warm.update()
+    np.testing.assert_allclose(warm.averages[0].asnumpy(), 3.5 * 2 / 11 + 14.5 * 9 / 11, rtol=1e-6)
+
+
+def test_cells_around_a_network() -> None:
+    net, loss_fn = network(), nn.CrossEntropyLoss()
+    x, y = cw.Tensor(X), cw.Tensor(Y)
+    expected = float(loss_fn(net(x), y))
+    assert float(nn.WithLossCell(net, loss_fn)(x, y)) == pytest.approx(expected)
+    loss, outputs, labels = nn.WithEvalCell(net, loss_fn)(x, y)
+    assert float(loss) == pytest.approx(expected)
+    assert outputs.shape == (24, 2)
+    assert labels is y
+    whole = nn.WithLossCell(net, loss_fn)
+    value, grads = nn.ForwardValueAndGrad(whole, get_by_list=True)(x, y)
+    assert float(value) == pytest.approx(expected)
+    assert len(grads) == 4
+    reduced = nn.DistributedGradReducer(net.trainable_params())(grads)
+    assert reduced is grads
+    _, scaled = nn.ForwardValueAndGrad(whole, get_by_list=True, sens_param=True)(
+        x, y, cw.Tensor(2.0)
+    )
+    np.testing.assert_allclose(scaled[0].asnumpy(), grads[0].asnumpy() * 2, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("sens", [None, 64.0])
+def test_one_step_of_training(sens: float | None) -> None:
+    net, other = network(), network()
+    x, y = cw.Tensor(X), cw.Tensor(Y)
+    optimizer = nn.SGD(net.trainable_params(), 0.1, loss_scale=sens or 1.0)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer, sens)
+    peer = nn.SGD(other.trainable_params(), 0.1)
+    derived = cw.value_and_grad(
+        lambda x, y: nn.CrossEntropyLoss()(other(x), y), None, peer.parameters
+    )
+    for _ in range(3):
+        loss, grads = derived(x, y)
+        peer(grads)
+        assert float(step(x, y)) == pytest.approx(float(loss), rel=1e-5)
+    for one, two in zip(net.get_parameters(), other.get_parameters(), strict=True):
+        np.testing.assert_allclose(one.data, two.data, rtol=1e-5, atol=1e-6)
+
+
+def test_a_loss_scale_that_moves_in_the_step() -> None:
+    net = cw.amp.auto_mixed_precision(network(), "O2")
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    update = nn.DynamicLossScaleUpdateCell(2.0**20, 2, 2)
+    whole = nn.WithLossCell(net, nn.CrossEntropyLoss())
+    step = nn.TrainOneStepWithLossScaleCell(whole, optimizer, update)
+    x = cw.Tensor(X)
+    held = net[0].weight.asnumpy().copy()
+    results = [step(x, cw.Tensor(Y)) for _ in range(12)]
+    overflows = [bool(result[1]) for result in results]
+    scales = [float(result[2]) for result in results]
+    assert overflows[0]
+    for overflow, scale, after in zip(overflows, scales, scales[1:], strict=False):
+        assert after == scale / 2 if overflow else after in (scale, scale * 2)
+    assert int(optimizer.global_step) == overflows.count(False) > 0
+    assert not np.array_equal(held, net[0].weight.asnumpy())
