@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import types
+from types import ModuleType
 
 from .engine import (
     amp,
@@ -118,21 +118,18 @@ _no_grad = no_grad  # MindSpore's name of it
 ms_function = jit  # its name until MindSpore 2.4
 __version__ = "0.1.0"
 
-# MindSpore's module paths, `import cellwire.nn` and `from cellwire.ops import relu` among them,
-# although the modules live in the engine.
-_MODULES = {
+# MindSpore's paths of modules, `import cellwire.nn` and `from cellwire.ops import relu` among them;
+# a folder stands before what is in it. What MindSpore has in `common` stands at the root here.
+_PATHS: dict[str, ModuleType] = {
     "amp": amp,
-    "nn": nn,
-    "ops": ops,
-    "numpy": numpy,
-    "numpy.linalg": numpy.linalg,
+    "common": sys.modules[__name__],
     "common.context": context,
     "common.dtype": dtype,
+    "common.initializer": initializer,
     "common.parameter": parameter,
     "common.tensor": _tensor,
     "context": context,
     "dataset": dataset,
-    "dtype": dtype,
     "dataset.config": dataset.config,
     "dataset.debug": dataset.debug,
     "dataset.text": dataset.text,
@@ -144,15 +141,24 @@ _MODULES = {
     "dataset.vision.py_transforms": dataset.vision.py_transforms,
     "dataset.vision.transforms": dataset.vision,
     "dataset.vision.utils": dataset.vision,
+    "dtype": dtype,
     "mindrecord": mindrecord,
-    "profiler": profiler,
-    "profiler.mstx": profiler.mstx,
-    "profiler.profiler": profiler,
-    "runtime": runtime,
+    "nn": nn,
     "nn.dynamic_lr": nn.learning_rate,
     "nn.learning_rate_schedule": nn.schedule,
     "nn.optim": nn.optim,
     "nn.wrap": nn.wrap,
+    "numpy": numpy,
+    "numpy.linalg": numpy.linalg,
+    "numpy.random": numpy.random,
+    "ops": ops,
+    "ops.composite": ops,
+    "ops.functional": ops,
+    "ops.operations": ops,
+    "profiler": profiler,
+    "profiler.mstx": profiler.mstx,
+    "profiler.profiler": profiler,
+    "runtime": runtime,
     "train": train,
     "train.amp": amp,
     "train.callback": train.callback,
@@ -160,17 +166,20 @@ _MODULES = {
     "train.metrics": train.metrics,
     "train.model": train.model,
     "train.serialization": checkpoint,
-    "common.initializer": initializer,
 }
-for _path, _module in _MODULES.items():
-    sys.modules[f"{__name__}.{_path}"] = _module
-    _parent, _, _name = _path.rpartition(".")
-    if _parent:  # `from cellwire.common import initializer`
-        _folder = sys.modules.setdefault(
-            f"{__name__}.{_parent}", types.ModuleType(f"{__name__}.{_parent}")
-        )
-        setattr(_folder, _name, _module)
-        setattr(sys.modules[__name__], _parent, _folder)
+
+
+def _register_paths(paths: dict[str, ModuleType]) -> None:
+    """Let modules be imported by their paths; a name that a folder has keeps its meaning."""
+    for path, module in paths.items():
+        whole = f"{__name__}.{path}"
+        sys.modules[whole] = module
+        folder, _, name = whole.rpartition(".")
+        if not hasattr(sys.modules[folder], name):
+            setattr(sys.modules[folder], name, module)
+
+
+_register_paths(_PATHS)
 
 __all__ = [
     "COMPATIBLE",

@@ -31,6 +31,26 @@ def test_modules_import_by_their_public_names() -> None:
     assert relu is cw.ops.relu
 
 
+def test_mindspores_paths_lead_to_the_modules_of_the_engine() -> None:
+    from cellwire.common import Tensor, set_seed
+    from cellwire.common import dtype as mstype
+    from cellwire.common.tensor import Tensor as OwnTensor
+    from cellwire.dataset.transforms import c_transforms
+    from cellwire.numpy import random
+    from cellwire.ops import functional as F
+    from cellwire.train.serialization import load_checkpoint
+
+    assert Tensor is OwnTensor is cw.Tensor
+    assert set_seed is cw.set_seed
+    assert mstype is cw.dtype
+    assert c_transforms is cw.dataset.transforms
+    assert random is importlib.import_module("cellwire.numpy.random")
+    assert F is importlib.import_module("cellwire.ops.operations") is cw.ops
+    assert load_checkpoint is cw.load_checkpoint
+    assert callable(cw.tensor)  # the function, though `common.tensor` is a module
+    assert not [name for name in vars(cw) if "." in name]
+
+
 def test_the_version_is_the_packages() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert cw.__version__ == settings["project"]["version"]
