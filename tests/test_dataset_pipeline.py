@@ -343,6 +343,12 @@ def test_settings_are_checked() -> None:
         ds.config.set_seed(-1)
     with pytest.raises(ValueError, match="no method 'thread'"):
         ds.config.set_multiprocessing_start_method("thread")
+    with pytest.raises(TypeError, match="numa_enable must be a bool"):
+        ds.config.set_numa_enable(1)  # type: ignore[arg-type]
+    before = ds.config.get_numa_enable()
+    ds.config.set_numa_enable(not before)
+    assert ds.config.get_numa_enable() is not before
+    ds.config.set_numa_enable(before)
 
 
 def test_the_debug_mode_shows_what_passes_through_map(capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,3 +204,10 @@ def test_a_metric_of_ones_own_and_chosen_inputs() -> None:
 def test_mistakes_are_named(make: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+def test_metrics_stand_among_the_cells_too() -> None:
+    assert cw.nn.Loss is train.Loss
+    assert cw.nn.Top1CategoricalAccuracy is train.Top1CategoricalAccuracy
+    with pytest.raises(AttributeError, match="no 'Lossy'"):
+        cw.nn.Lossy  # noqa: B018

@@ -14,6 +14,7 @@ class _Settings:
     workers: int = 1
     prefetch: int = 0
     debug: bool = False
+    numa: bool = False
     hooks: list[Callable[..., Any]] = field(default_factory=list)
     start_method: str | None = None
     stream: random.RandomState | None = None
@@ -152,6 +153,29 @@ def set_enable_shared_mem(enable: bool) -> None:
     """
     if not isinstance(enable, bool):
         raise TypeError(f"set_enable_shared_mem: enable must be a bool, it is {enable!r}.")
+
+
+def set_numa_enable(numa_enable: bool) -> None:
+    """Taken for MindSpore's scripts: the system places workers on its memory either way.
+
+    Parameters
+    ----------
+    numa_enable : bool
+        Kept for ``get_numa_enable``; changes nothing else.
+
+    Raises
+    ------
+    TypeError
+        If it is no bool.
+    """
+    if not isinstance(numa_enable, bool):
+        raise TypeError(f"set_numa_enable: numa_enable must be a bool, it is {numa_enable!r}.")
+    _settings.numa = numa_enable
+
+
+def get_numa_enable() -> bool:
+    """What ``set_numa_enable`` was given; at first False."""
+    return _settings.numa
 
 
 def set_debug_mode(

@@ -5,7 +5,9 @@
 # ruff: noqa: F401
 # fmt: off
 # isort: off
+from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
+from typing import Any as _Any
 
 from .activation import (
     ELU, GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Softplus, Tanh, get_activation,
@@ -87,3 +89,11 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     for name, value in globals().items()
     if not name.startswith("_") and value.__class__ is not _ModuleType
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """Return a metric, which MindSpore has among its Cells too; the metrics stand on the Cells."""
+    metrics = _import_module("..train.metrics", __package__)
+    if name not in metrics.__all__:
+        raise AttributeError(f"cellwire.nn has no {name!r}.")
+    return getattr(metrics, name)
