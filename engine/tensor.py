@@ -10,7 +10,7 @@ import numpy as np
 from .dtype import DType, bfloat16, dtype_of, float32, int64
 from .shape import Aval
 from .syncs import syncs
-from .tensor_spec import Symbol, TensorSpec
+from .tensor_spec import Symbol, TensorSpec, has_open_size
 from .tensor_text import tensor_text
 
 Initializer = Callable[[tuple[int, ...], DType], np.ndarray]
@@ -59,9 +59,7 @@ class Tensor:
     ) -> Tensor:
         if cls is Tensor and init is not None:
             return LazyTensor(shape, dtype, init)  # pyright: ignore[reportArgumentType]
-        if isinstance(shape, tuple | list) and any(
-            size is None or isinstance(size, Symbol) for size in shape
-        ):
+        if has_open_size(shape):
             # MindSpore's spelling of a spec; it is no tensor, so __init__ does not follow.
             return TensorSpec(shape, dtype or float32)  # pyright: ignore[reportReturnType]
         return _new(cls)
@@ -75,10 +73,7 @@ class Tensor:
         const_arg: bool = False,
     ) -> None:
         if input_data is None:
-            raise ValueError(
-                "Tensor(...) needs input_data, or shape, dtype and init; for uninitialised sizes"
-                " use TensorSpec."
-            )
+            raise ValueError("Tensor(...) needs input_data, or shape and init, or use TensorSpec.")
         if shape is not None or init is not None:
             raise ValueError("Tensor(...) takes input_data or shape with init, not both.")
         self.data = to_array(input_data, None if dtype is None else dtype_of(dtype))
@@ -383,6 +378,12 @@ def tensor(
     Tensor
         The tensor.
     """
+    if isinstance(input_data, Tensor) and shape is None and init is None:
+        from . import ops  # with a trace there is no data yet that could be copied
+
+        if ops.registry.active_trace() is not None:
+            made = ops.stop_gradient(input_data.copy())
+            return made if dtype is None else ops.cast(made, dtype)
     return Tensor(input_data, dtype, shape, init, const_arg)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from .dtype import DType, dtype_of, float32
 from .shape import Aval, Dim, Shape, SymDim
@@ -76,6 +76,13 @@ class Symbol:
     def __repr__(self) -> str:
         parts = f"max={self.max}, min={self.min}, divisor={self.divisor}"
         return f"Symbol({parts}, remainder={self.remainder}, unique={self.unique})"
+
+
+def has_open_size(shape: Any) -> TypeGuard[Sequence[int | Symbol | None]]:
+    """Return whether a size of a shape is left open."""
+    return isinstance(shape, tuple | list) and any(
+        size is None or isinstance(size, Symbol) for size in shape
+    )
 
 
 class TensorSpec:

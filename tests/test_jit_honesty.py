@@ -417,3 +417,65 @@ def test_a_script_in_or_beside_a_checkout_is_watched_like_any_other(place: str) 
         call(one(3.0))
     call(one(3.0))
     assert len(scope["log"]) == 2
+
+
+def test_tensors_are_made_of_traced_ones() -> None:
+    def fn(x: Any) -> Any:
+        half = cw.tensor(x * 3, dtype=cw.float16)
+        same = cw.tensor(x)
+        same[0] = 9.0
+        return half, same, x + 1
+
+    for run in (fn, cw.jit(fn, fullgraph=True)):
+        half, same, more = run(cw.Tensor([1.0, 2.0]))
+        assert (half.tolist(), half.dtype) == ([3, 6], cw.float16)
+        assert (same.tolist(), more.tolist()) == ([9, 2], [2, 3])
+        assert cw.grad(lambda x: cw.tensor(x) * x)(cw.Tensor([2.0])).tolist() == [2]
+
+
+# ---- objects made inside, integers -----------------------------------------------------------
+
+
+class Scaled:
+    """A class of one's own, with a setting of the class and one of the object."""
+
+    shift = 1.0
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.factor + self.shift
+
+
+def test_objects_made_inside_are_read_without_a_name() -> None:
+    def fn(x: Any) -> Any:
+        scaled = Scaled(3.0)
+        return scaled(x) * scaled.factor
+
+    run = cw.jit(fn, fullgraph=True)
+    for value in (1.0, 2.0):
+        assert run(one(value)).item() == 3 * (3 * value + 1)
+
+
+def test_what_a_class_holds_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fn(x: Any) -> Any:
+        scaled = Scaled(2.0)
+        return scaled(x) + scaled.shift
+
+    run = cw.jit(fn)
+    assert quiet(run, one(1.0)).item() == 4
+    monkeypatch.setattr(Scaled, "shift", 10.0)
+    assert quiet(run, one(1.0)).item() == 22
+
+
+@pytest.mark.parametrize("dtype", [cw.int32, cw.float32])
+def test_integers_are_derived_in_compiled_code_as_in_eager(dtype: Any) -> None:
+    def fn(x: Any) -> Any:
+        return x * x, (x * 3, 1)
+
+    x = cw.Tensor([2, 5], dtype)
+    run = cw.jit(fn, fullgraph=True)
+    for derived in (cw.grad(run), cw.jit(cw.grad(fn), fullgraph=True), cw.grad(fn)):
+        assert derived(x).tolist() == [7, 13]
+        assert derived(x).dtype is dtype

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..autograd.backward import run_backward, zeros_for
+from ..dtype import bool_
 from ..ops.registry import Entry
 from ..tensor import Tensor
 from .graph import Graph, Value
@@ -45,7 +46,7 @@ def differentiate(graph: Graph, results: int, wrt: Sequence[int]) -> Derivative:
         found = run_backward(
             entries,
             [tensors[v] for v in outputs],
-            [d if v.aval.dtype.is_float else None for v, d in zip(outputs, douts, strict=True)],
+            [None if v.aval.dtype is bool_ else d for v, d in zip(outputs, douts, strict=True)],
             [tensors[graph.inputs[i]] for i in wrt],
         )
         grads = [

@@ -82,6 +82,8 @@ def check_locals(
         if is_cell(value):
             reads.add_cell(value)
             reads.loose.add(attribute)
+        elif id(value) in reads.born and attribute in vars(value):
+            continue
         elif not _is_plain(value) and not callable(getattr(type(value), attribute, None)):
             raise TraceBreak(
                 f"{local}.{attribute} is read from a {type(value).__name__} that no name leads to",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import bool_
 from ..ops import registry
 from ..ops.registry import Composite, GradContext, Grads, Op
 from ..tensor import Tensor, wrap
@@ -46,7 +47,7 @@ class GraphOp:
     def derivative(self) -> Derivative:
         """Forward graph with residuals, and the whole backward graph."""
         inputs = enumerate(self.graph.inputs)
-        wrt = [i for i, value in inputs if value.aval.dtype.is_float]
+        wrt = [i for i, value in inputs if value.aval.dtype is not bool_]
         return differentiate(self.graph, self.results, wrt)
 
     @property

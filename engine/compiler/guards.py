@@ -70,6 +70,8 @@ class Reads:
     loose: set[str] = field(default_factory=set)
     functions: Functions = field(default_factory=Functions, repr=False)
     walked: set[types.CodeType] = field(default_factory=set, repr=False)
+    born: dict[int, Any] = field(default_factory=dict, repr=False)
+    """Objects that the traced code made itself: their attributes are what it gave them."""
     promoted: set[int] = field(default_factory=set, repr=False)
     """Identities of the traced tensors that stand for Python floats."""
     hold: Callable[[], bool] = field(default=lambda: True, repr=False)
@@ -118,6 +120,7 @@ class Reads:
                 if name in cell.__dict__:
                     chain = Chain(cell, "object", type(cell).__name__, (("attr", name),))
                     self.add(chain, cell.__dict__[name])
+        self.born.clear()
         held = [p for cell in self.cells.values() for p in cell.__dict__["_params"].values()]
         self.hold = compile_check([*self.guards.values()], same_training([*held, *captured]))
         for chain in self.changed():

@@ -60,6 +60,8 @@ def watching(reads: Reads) -> Iterator[None]:
             known = user[code] = is_user_code(code, frame.f_globals.get("__name__", ""))
         if event == "call":
             if known:
+                if code.co_name == "__init__":
+                    _note_born(frame, reads)
                 walked[id(frame)] = walk_frame(frame, reads, seen, walked)
             elif code.co_name == "eager_call" and in_package(code.co_filename, "engine/nn"):
                 reads.add_cell(frame.f_locals["self"])
@@ -105,6 +107,14 @@ def _without_collections() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _note_born(frame: types.FrameType, reads: Reads) -> None:
+    """Note the object whose `__init__` begins, if it has no attributes yet."""
+    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    made = frame.f_locals.get(names[0]) if names else None
+    if made is not None and getattr(made, "__dict__", None) == {}:
+        reads.born[id(made)] = made
 
 
 def _note_made(tensor: Tensor) -> None:
