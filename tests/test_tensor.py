@@ -276,6 +276,8 @@ def test_primitives_hold_attributes_and_take_tensors() -> None:
     x = counted(2, 3)
     assert ops.Softmax(axis=0)(x).tolist() == ops.softmax(x, 0).tolist()
     assert ops.ReduceSum(keep_dims=True)(x, 1).shape == (2, 1)
+    assert ops.ReduceMean(True)(x, axis=0).shape == (1, *x.shape[1:])
+    assert ops.ReduceMax()(x, ()).shape == ()
     assert ops.Concat(1)([x, x]).shape == (2, 6)
     assert ops.Reshape()(x, (3, 2)).shape == (3, 2)
     assert ops.MatMul()(x, x.T).shape == (2, 2)

@@ -30,13 +30,20 @@ _OTHER_NAMES = {
 }  # fmt: skip
 
 
+_FIRST: dict[str, str] = dict.fromkeys(
+    ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceAll", "ReduceAny"),
+    "keepdims",
+)
+"""What MindSpore's constructors begin with, where functions begin with another attribute."""
+
+
 class Primitive:
     """An op with its attributes set; calling it runs the op on tensors.
 
     Parameters
     ----------
     *args, **attrs
-        The op's attributes, in the order of its function.
+        The op's attributes, in the order of its function; the reductions begin with ``keep_dims``.
 
     Raises
     ------
@@ -47,7 +54,9 @@ class Primitive:
     op: Op
 
     def __init__(self, *args: Any, **attrs: Any) -> None:
-        names = [name for name in self.op.attrs if name not in attrs]
+        first = _FIRST.get(type(self).__name__)
+        order = sorted(self.op.attrs, key=lambda name: name != first)
+        names = [name for name in order if name not in attrs]
         if len(args) > len(names):
             raise TypeError(
                 f"{type(self).__name__} takes {len(self.op.attrs)} attributes"
@@ -66,9 +75,9 @@ class Primitive:
                 )
         self.attrs = given
 
-    def __call__(self, *inputs: Any) -> Any:
-        """Run the op; attributes left open by the constructor may follow the tensors."""
-        return self.op.function(*inputs, **self.attrs)
+    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        """Run the op; attributes left open by the constructor may follow the tensors, by name."""
+        return self.op.function(*inputs, **{**self.attrs, **attrs})
 
     def __repr__(self) -> str:
         attrs = ", ".join(f"{name}={value!r}" for name, value in self.attrs.items())
