@@ -72,7 +72,10 @@ class Registered:
                 if self._params.get(key, item) is not item or key in self._cells:
                     key = f"{name}.{number}"
                 self.insert_param_to_cell(key, item, check_name_contain_dot=False)
-        elif any(isinstance(item, Registered) for item in value):
+        elif any(
+            isinstance(item, Registered) and not any(item is cell for cell in self._cells.values())
+            for item in value
+        ):
             warnings.warn(
                 f"{type(self).__name__}.{name} is a {type(value).__name__} of Cells: their"
                 " parameters are not registered and not trained; use nn.CellList.",
