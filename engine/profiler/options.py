@@ -37,6 +37,23 @@ class AicoreMetrics(Enum):
     L2Cache = 6
 
 
+class HostSystem(Enum):
+    """Measures of the machine, for MindSpore's scripts; resident memory is always sampled."""
+
+    CPU = "cpu"
+    MEM = "mem"
+    DISK = "disk"
+    NETWORK = "network"
+    OSRT = "osrt"
+
+
+class ExportType(Enum):
+    """Kinds of files, for MindSpore's scripts; tables are always text."""
+
+    Text = "text"
+    Db = "db"
+
+
 class ProfilerAction(Enum):
     """What a profiler does in a step."""
 

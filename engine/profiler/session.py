@@ -356,6 +356,34 @@ def tensorboard_trace_handler(
     return write
 
 
+def analyse(
+    profiler_path: str | Path,
+    max_process_number: int | None = None,
+    pretty: bool = False,
+    step_list: list[int] | None = None,
+    data_simplification: bool = True,
+) -> None:
+    """Make sure that a profile's files are there; they are written when the profiler stops.
+
+    Parameters
+    ----------
+    profiler_path : str or Path
+        The folder of a profile, or of several.
+    max_process_number, pretty, step_list, data_simplification
+        Taken for MindSpore's scripts, whose files are worked out afterwards.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no profile is in the folder.
+    """
+    if not any(Path(profiler_path).rglob("trace_view.json")):
+        raise FileNotFoundError(
+            f"analyse: there is no profile in {profiler_path}; a profiler that was stopped leaves"
+            " trace_view.json there."
+        )
+
+
 def active_observer() -> Observer | None:
     """Return what watches now, or None."""
     return _active[-1]._observer if _active else None
