@@ -44,7 +44,7 @@ def mixed(f: Tensor, n: Any, pair: Any) -> Any:
 @ms.jit
 def sequences(x: Any, word: str) -> Any:
     row = [1]
-    return x + (x, 4), x * 2, [x] * 2 + row, word + "wire", 3 * word, row + row
+    return x + x, x * 2, [x] * 2 + row, word + "wire", 3 * word, row + row
 
 
 @ms.jit
