@@ -193,6 +193,8 @@ def test_a_metric_of_ones_own_and_chosen_inputs() -> None:
         (lambda: train.Fbeta(0), ValueError),
         (lambda: train.ConfusionMatrix(2, "rows"), ValueError),
         (lambda: train.ConfusionMatrix(2)(LABELS, LABELS), ValueError),
+        (lambda: train.ConfusionMatrix(2)(np.array([2]), np.array([0])), ValueError),
+        (lambda: train.Recall()(SCORES, LABELS - 1), ValueError),
         (lambda: train.ConfusionMatrixMetric(metric_name="speed"), ValueError),
         (lambda: train.HausdorffDistance("miles"), ValueError),
         (lambda: train.CosineSimilarity("angle"), ValueError),

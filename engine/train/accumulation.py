@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import ops
-from ..compiler.in_place import InPlace, write_in_place
+from ..compiler import in_place
 from ..dtype import int32
 from ..nn.cell import Cell
 from ..nn.optim import Optimizer
@@ -53,7 +53,7 @@ class GradientAccumulator(Cell):
             )
         self.optimizer = optimizer
         self.accumulate_step = int(accumulate_step)
-        self._plans, self._clears = InPlace(), InPlace()
+        self._plans, self._clears = in_place.InPlace(), in_place.InPlace()
         self.counter = Parameter(np.zeros((), np.int32), "counter", requires_grad=False)
         self.sums = tuple(self._sum_of(param) for param in optimizer.parameters)
 
@@ -66,7 +66,7 @@ class GradientAccumulator(Cell):
     def construct(self, gradients: Sequence[Tensor]) -> bool:
         """Add the gradients, and step if it is time; return True."""
         share = Tensor(np.float32(1.0 / self.accumulate_step))
-        write_in_place(self._plans, self._add, [share, *gradients])
+        in_place.write_in_place(self._plans, self._add, [share, *gradients])
         if self.counter >= self.accumulate_step:
             self.optimizer(self.sums)
             self.clear()
@@ -79,7 +79,7 @@ class GradientAccumulator(Cell):
 
     def clear(self) -> None:
         """Forget what was added."""
-        write_in_place(self._clears, self._clear, [])
+        in_place.write_in_place(self._clears, self._clear, [])
 
     def _clear(self) -> None:
         for kept in (*self.sums, self.counter):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.in_place import InPlace, write_in_place
+from ..compiler import in_place
 from ..nn.cell import Cell
 from ..parameter import Parameter
 from ..tensor import Tensor
@@ -50,7 +50,7 @@ class ExponentialMovingAverage(Callback):
             for param in self.parameters
         )
         self.updates = 0
-        self._plans = InPlace()
+        self._plans = in_place.InPlace()
 
     def update(self) -> None:
         """Move the means towards the weights."""
@@ -58,7 +58,7 @@ class ExponentialMovingAverage(Callback):
         share = self.decay
         if self.warm_up:
             share = min(share, (1 + self.updates) / (10 + self.updates))
-        write_in_place(self._plans, self._move, [Tensor(np.float32(share))])
+        in_place.write_in_place(self._plans, self._move, [Tensor(np.float32(share))])
 
     def _move(self, share: Tensor) -> None:
         for average, param in zip(self.averages, self.parameters, strict=True):

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .metric import EvaluationBase, Metric, array_of, rearrange_inputs, require_inputs
+from .metric import Averaged, EvaluationBase, array_of, rearrange_inputs, require_inputs
 
 TINY = float(np.finfo(np.float64).eps)
 """What keeps shares of nothing finite."""
 
 
-class Accuracy(EvaluationBase):
+class Accuracy(Averaged, EvaluationBase):
     """The share of examples whose largest score is their label's.
 
     Parameters
@@ -22,12 +22,8 @@ class Accuracy(EvaluationBase):
     """
 
     def __init__(self, eval_type: str = "classification") -> None:
-        super().__init__(eval_type)
+        EvaluationBase.__init__(self, eval_type)
         self.clear()
-
-    def clear(self) -> None:
-        """Forget what was learned."""
-        self._right = self._count = 0
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
@@ -38,13 +34,8 @@ class Accuracy(EvaluationBase):
             right = scores.argmax(1) == labels
         else:  # classes along axis 1, one example a position of the others
             right = (scores == labels).all(1)
-        self._right += int(right.sum())
+        self._sum += int(right.sum())
         self._count += int(right.size)
-
-    def eval(self) -> float:
-        """Return the share, a float."""
-        self.require(self._count)
-        return self._right / self._count
 
 
 class _Counted(EvaluationBase):
@@ -67,9 +58,10 @@ class _Counted(EvaluationBase):
         scores, labels = self.classes_of(*inputs)
         count = scores.shape[1]
         if self._type == "classification":
-            if labels.size and labels.max() >= count:
+            if labels.size and not 0 <= labels.min() <= labels.max() < count:
                 raise ValueError(
-                    f"{type(self).__name__}: a label is {labels.max()}, there are {count} classes."
+                    f"{type(self).__name__}: labels are {labels.min()}..{labels.max()}, there are"
+                    f" {count} classes from 0 on."
                 )
             said = np.eye(count)[scores.argmax(1).reshape(-1)]
             there = np.eye(count)[labels.reshape(-1)]
@@ -81,6 +73,16 @@ class _Counted(EvaluationBase):
         self._said = self._said + said.sum(0)
         self._there = self._there + there.sum(0)
 
+    def of_classes(self) -> np.ndarray:
+        """The metric of each class."""
+        raise NotImplementedError(f"{type(self).__name__} must define of_classes().")
+
+    def eval(self, average: bool = False) -> Any:
+        """Return the metric of each class, or the mean over classes."""
+        self.require(not np.isscalar(self._there))
+        found = self.of_classes()
+        return float(found.mean()) if average else found
+
 
 class Precision(_Counted):
     """Of what was said to be of a class, the share that is.
@@ -91,11 +93,9 @@ class Precision(_Counted):
         Whether an example has one class or several.
     """
 
-    def eval(self, average: bool = False) -> Any:
-        """Return the share of each class, or their mean."""
-        self.require(not np.isscalar(self._there))
-        shares = self._right / (self._said + TINY)
-        return float(shares.mean()) if average else shares
+    def of_classes(self) -> np.ndarray:
+        """The share of each class."""
+        return self._right / (self._said + TINY)
 
 
 class Recall(_Counted):
@@ -107,11 +107,9 @@ class Recall(_Counted):
         Whether an example has one class or several.
     """
 
-    def eval(self, average: bool = False) -> Any:
-        """Return the share of each class, or their mean."""
-        self.require(not np.isscalar(self._there))
-        shares = self._right / (self._there + TINY)
-        return float(shares.mean()) if average else shares
+    def of_classes(self) -> np.ndarray:
+        """The share of each class."""
+        return self._right / (self._there + TINY)
 
 
 class Fbeta(_Counted):
@@ -138,12 +136,10 @@ class Fbeta(_Counted):
         self.beta = float(beta)
         super().__init__("classification")
 
-    def eval(self, average: bool = False) -> Any:
-        """Return the mean of each class, or the mean of these."""
-        self.require(not np.isscalar(self._there))
+    def of_classes(self) -> np.ndarray:
+        """The weighted mean of each class."""
         square = self.beta**2
-        scores = (1 + square) * self._right / (self._said + square * self._there + TINY)
-        return float(scores.mean()) if average else scores
+        return (1 + square) * self._right / (self._said + square * self._there + TINY)
 
 
 class F1(Fbeta):
@@ -153,7 +149,7 @@ class F1(Fbeta):
         super().__init__(1.0)
 
 
-class TopKCategoricalAccuracy(Metric):
+class TopKCategoricalAccuracy(Averaged):
     """The share of examples whose label has one of the k largest scores.
 
     Parameters
@@ -176,11 +172,6 @@ class TopKCategoricalAccuracy(Metric):
         if k < 1:
             raise ValueError(f"TopKCategoricalAccuracy: k must be positive, it is {k}.")
         self.k = k
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget what was learned."""
-        self._right = self._count = 0
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
@@ -196,13 +187,8 @@ class TopKCategoricalAccuracy(Metric):
             )
         # of equal scores the first counts as larger
         best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
-        self._right += int((best == labels.reshape(-1, 1)).any(1).sum())
+        self._sum += int((best == labels.reshape(-1, 1)).any(1).sum())
         self._count += len(scores)
-
-    def eval(self) -> float:
-        """Return the share, a float."""
-        self.require(self._count)
-        return self._right / self._count
 
 
 class Top1CategoricalAccuracy(TopKCategoricalAccuracy):

@@ -62,13 +62,13 @@ class ConfusionMatrix(Metric):
                 f"ConfusionMatrix: predictions of shape {list(said.shape)} do not fit labels of"
                 f" shape {list(there.shape)}."
             )
-        place = there.reshape(-1).astype(np.int64) * self.num_classes + said.reshape(-1)
-        size = self.num_classes**2
-        if place.size and not 0 <= place.min() <= place.max() < size:
-            raise ValueError(f"ConfusionMatrix: classes must be below {self.num_classes}.")
-        self._counts += np.bincount(place.astype(np.int64), minlength=size).reshape(
-            self._counts.shape
-        )
+        for classes in (said, there):
+            if classes.size and not 0 <= classes.min() <= classes.max() < self.num_classes:
+                raise ValueError(
+                    f"ConfusionMatrix: classes are 0..{self.num_classes - 1}, some are"
+                    f" {classes.min():g}..{classes.max():g}."
+                )
+        np.add.at(self._counts, (there.astype(np.int64), said.astype(np.int64)), 1)
         self._known = True
 
     def eval(self) -> np.ndarray:

@@ -7,22 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .metric import Metric, array_of, rearrange_inputs, require_inputs
+from .metric import Averaged, Metric, array_of, rearrange_inputs, require_inputs
 
 SMALLEST_SHARE = 1e-10
 """The least probability that perplexity takes the logarithm of."""
 
 
-class Loss(Metric):
+class Loss(Averaged):
     """The mean of the losses of all batches."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget what was learned."""
-        self._sum, self._count = 0.0, 0
 
     def update(self, *inputs: Any) -> None:
         """Learn of one loss, a scalar.
@@ -39,22 +31,9 @@ class Loss(Metric):
         self._sum += float(loss.reshape(()))
         self._count += 1
 
-    def eval(self) -> float:
-        """Return the mean."""
-        self.require(self._count)
-        return self._sum / self._count
 
-
-class _Deviation(Metric):
+class _Deviation(Averaged):
     """The sum of an error over examples, divided by their number."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget what was learned."""
-        self._sum, self._count = 0.0, 0
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
@@ -74,11 +53,6 @@ class _Deviation(Metric):
         """The error of each element."""
         raise NotImplementedError("an error metric defines errors(difference).")
 
-    def eval(self) -> float:
-        """Return the error an example."""
-        self.require(self._count)
-        return self._sum / self._count
-
 
 class MAE(_Deviation):
     """The absolute difference, summed over each example, on average."""
@@ -92,7 +66,7 @@ class MSE(_Deviation):
     errors = staticmethod(np.square)  # pyright: ignore[reportAssignmentType]
 
 
-class Perplexity(Metric):
+class Perplexity(Averaged):
     """How many classes a prediction hesitates between, on average.
 
     Parameters
@@ -110,11 +84,6 @@ class Perplexity(Metric):
         if ignore_label is not None and not isinstance(ignore_label, int):
             raise TypeError(f"Perplexity: ignore_label must be an int, not {ignore_label!r}.")
         self.ignore_label = ignore_label
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget what was learned."""
-        self._sum, self._count = 0.0, 0
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
@@ -135,8 +104,7 @@ class Perplexity(Metric):
 
     def eval(self) -> float:
         """Return the perplexity."""
-        self.require(self._count)
-        return math.exp(self._sum / self._count)
+        return math.exp(super().eval())
 
 
 class CosineSimilarity(Metric):

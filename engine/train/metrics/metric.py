@@ -63,6 +63,23 @@ class Metric:
             )
 
 
+class Averaged(Metric):
+    """The base of metrics that are a sum over their number; ``update`` adds to both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was learned."""
+        self._sum, self._count = 0.0, 0
+
+    def eval(self) -> float:
+        """Return the mean."""
+        self.require(self._count)
+        return self._sum / self._count
+
+
 def rearrange_inputs(function: F) -> F:
     """Make an ``update`` take those of its inputs that ``set_indexes`` chose.
 

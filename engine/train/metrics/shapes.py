@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .metric import Metric, array_of, rearrange_inputs, require_inputs
+from .metric import Averaged, Metric, array_of, rearrange_inputs, require_inputs
 
 DISTANCES = ("euclidean", "chessboard", "taxicab")
 
 
-class Dice(Metric):
+class Dice(Averaged):
     """Twice what two regions have in common over their sizes, averaged over batches.
 
     Parameters
@@ -29,11 +29,6 @@ class Dice(Metric):
         if smooth <= 0:
             raise ValueError(f"Dice: smooth must be positive, it is {smooth}.")
         self.smooth = float(smooth)
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget what was learned."""
-        self._sum, self._count = 0.0, 0
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
@@ -48,11 +43,6 @@ class Dice(Metric):
         one, other = one.reshape(-1), other.reshape(-1)
         self._sum += 2.0 * float(one @ other) / float(one @ one + other @ other + self.smooth)
         self._count += 1
-
-    def eval(self) -> float:
-        """Return the mean."""
-        self.require(self._count)
-        return self._sum / self._count
 
 
 class HausdorffDistance(Metric):
