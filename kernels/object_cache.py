@@ -45,8 +45,12 @@ PRINTERS = (
 
 
 def cache_folder() -> Path:
-    """Return where objects are kept: `CELLWIRE_CACHE_DIR`, else the user's cache folder."""
-    chosen = os.environ.get("CELLWIRE_CACHE_DIR")
+    """Return where objects are kept: `CELLWIRE_CACHE_DIR`, else the user's cache folder.
+
+    MindSpore's name `MS_COMPILER_CACHE_PATH` for it is read too.
+    """
+    names = ("CELLWIRE_CACHE_DIR", "MS_COMPILER_CACHE_PATH")
+    chosen = next((os.environ[name] for name in names if os.environ.get(name)), None)
     return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("cellwire"))
 
 

@@ -96,10 +96,12 @@ class Reads:
                 self.add_cell(value)
 
     def add_cell(self, cell: Any) -> None:
-        """Guard a Cell's hooks, sub-Cells and mode, once."""
+        """Guard a Cell's hooks, sub-Cells, mode and ``construct``, once."""
         if id(cell) in self.cells:
             return
         self.cells[id(cell)] = cell
+        kind = type(cell)
+        self.add(Chain(kind, "object", kind.__name__, (("attr", "construct"),)), kind.construct)
         for path in CELL_STATE:
             chain = Chain(cell, "object", type(cell).__name__, path)
             self.add(chain, chain.value())

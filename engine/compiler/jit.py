@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -79,7 +80,16 @@ def jit(
         return type(function.__name__, (function,), _class_body(function, compiled))
     if not callable(function):
         raise TypeError(f"jit compiles functions and Cells, not {type(function).__name__}")
+    owner = getattr(function, "__self__", None)
+    if isinstance(function, types.MethodType) and _keeps(owner) and input_signature is None:
+        key = ("method", function.__func__, fullgraph, dynamic)
+        return kept_for(owner, key, lambda: Jitted(function, **settings))
     return Jitted(function, **settings)
+
+
+def _keeps(owner: object) -> bool:
+    """Return whether what is compiled for a method can go with its object."""
+    return hasattr(owner, "__dict__") and not isinstance(owner, type | types.ModuleType)
 
 
 def _class_body(cls: type, compiled: Jitted) -> dict[str, Any]:

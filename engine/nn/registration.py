@@ -48,6 +48,8 @@ class Registered:
             if isinstance(value, list | tuple):
                 self._register_items(name, value)
             fields[name] = value
+            if name == "construct":
+                fields["hooks"].version += 1  # compiled calls look at it
 
     def _check_slot(self, name: str, value: Any) -> None:
         for kind, table in (("Cell", self._cells), ("Parameter", self._params)):
@@ -96,6 +98,8 @@ class Registered:
         if not found:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
         self.__dict__.pop(name, None)
+        if name == "construct":
+            self.__dict__["hooks"].version += 1
 
     def insert_param_to_cell(
         self, param_name: str, param: Parameter, check_name_contain_dot: bool = True
