@@ -109,3 +109,26 @@ _REVIEW_WORDS = {
     "neg": ["terrible", "dull", "boring", "silly"],
     "any": ["this", "film", "the", "plot", "was", "and", "actors", "with"],
 }
+
+
+def scenes(count: int, size: int, seed: int = 0) -> list[tuple[np.ndarray, list[int], int]]:
+    """Pictures size×size×3 with one rectangle: its rows and columns, and its class, 1 or 2."""
+    draw = np.random.default_rng(seed)
+    found = []
+    for number in range(count):
+        kind = 1 + number % 2
+        picture = draw.normal(90, 10, (size, size, 3))
+        height, width = draw.integers(size // 3, size // 2, 2)
+        top, left = draw.integers(0, size - height), draw.integers(0, size - width)
+        colour = (220, 60, 60) if kind == 1 else (60, 60, 220)
+        picture[top : top + height, left : left + width] = colour
+        box = [int(top), int(left), int(top + height), int(left + width)]
+        found.append((picture.clip(0, 255).astype(np.uint8), box, kind))
+    return found
+
+
+def encoded(pixels: np.ndarray, kind: str = "JPEG") -> bytes:
+    """Pixels as the bytes of a picture file."""
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, kind)
+    return file.getvalue()
