@@ -19,9 +19,6 @@ from .activation import elu, gelu, hardtanh, leaky_relu, relu, silu, softplus
 from .adaptive_max import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
 from .adaptive_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .addmm import addbmm, addmm, addmv, addr, baddbmm
-from .angles import (
-    acos, arccos, arcsin, arctan, arctan2, asin, atan, atan2, deg2rad, rad2deg, sinc, tan,
-)
 from .arithmetic import add, floor_div, maximum, minimum, mod, mul, pow, sub
 from .array import (
     broadcast_to, expand, expand_dims, identity, permute, reshape, squeeze, stop_gradient, swapaxes,
@@ -47,15 +44,17 @@ from .blocks import (
 )
 from .candidate_sampling import log_uniform_candidate_sampler
 from .cast import cast
-from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value, nan_to_num
+from .clipping import clamp, clip_by_global_norm, clip_by_norm, clip_by_value, nan_to_num
 from .composite_reductions import count_nonzero, logsumexp, nanmean, nansum, vector_norm
 from .control import cond, fori_loop, scan, while_loop
 from .conv import conv2d
 from .conv_axes import conv1d, conv3d
+from .conv_primitives import Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose
 from .conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .covariance import corrcoef, cov
 from .creation import (
     arange, empty, empty_like, fill, full, full_like, ones, ones_like, range, zeros, zeros_like,
+    eye, linspace, logspace,
 )
 from .cross_entropy import cross_entropy, nll_loss
 from .ctc import ctc_loss
@@ -63,8 +62,8 @@ from .cumulative import cummax, cummin, cumprod, cumsum, diff, logcumsumexp, tra
 from .decomposition import cholesky, cholesky_inverse, cholesky_solve, eigh, eigvalsh, qr
 from .distance import cdist, cosine_similarity, l2_normalize, normalize, pairwise_distance, pdist
 from .distributions import (
-    bernoulli, gamma, multinomial, multinomial_with_replacement, poisson, random_categorical,
-    random_gamma, random_poisson,
+    laplace, standard_laplace, bernoulli, gamma, multinomial, multinomial_with_replacement, poisson,
+    random_categorical, random_gamma, random_poisson,
 )
 from .division import div, divide, floor_mod, fmod, gcd, lcm, remainder, truncate_div, truncate_mod
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
@@ -81,14 +80,13 @@ from .gathering import (
     repeat_interleave, select_ext, take, take_along_dim,
 )
 from .grid_sample import affine_grid, grid_sample
-from .grids import diag_embed, eye, fill_diagonal, linspace, logspace, tril_indices, triu_indices
 from .group_norm import group_norm, instance_norm, lrn, rms_norm
 from .gru import gru_layer, gru_step
 from .higher_order import (
     Depend, ForiLoop, HyperMap, Map, MultitypeFuncGraph, Partial, Scan, WhileLoop, partial,
 )
 from .histograms import bincount, bucketize, histc, searchsorted
-from .hyperbolic import acosh, arccosh, arcsinh, arctanh, asinh, atanh, cosh, sinh
+from .hyperbolic import acosh, arccosh, arcsinh, arctanh, asinh, atanh, cosh, sinh, tanh
 from .index import gather, one_hot
 from .indexed_update import (
     index_add, index_fill, index_put, inplace_add, inplace_sub, inplace_update, scatter,
@@ -119,13 +117,14 @@ from .matrix_functions import lstsq, matrix_exp, pinv
 from .matrix_primitives import BatchMatMul, MatMul
 from .matrix_products import chain_matmul, cross, matrix_power, multi_dot, vander
 from .max_pool import max_pool1d, max_pool3d
+from .max_pool2d import max_pool2d
 from .norm_primitives import BatchNorm, LayerNorm
 from .padding import pad
 from .piecewise_activation import (
     hardshrink, hardsigmoid, hardswish, hsigmoid, hswish, prelu, relu6, softshrink, tanhshrink,
     threshold,
 )
-from .pool import max_pool2d
+from .pool_primitives import AvgPool, AvgPool3D, MaxPool, MaxPool3D, MaxPoolWithArgmaxV2
 from .predicates import allclose, approximate_equal, isclose, isneginf, isposinf, isreal
 from .primitives import Primitive, Print
 from .primitives import make_primitives as _make_primitives
@@ -133,8 +132,8 @@ from .products import dot, ger, inner, kron, mm, mv, outer, tensor_dot, tensordo
 from .quantiles import median, nanmedian, nanquantile, quantile
 from .random_activation import gumbel_softmax, rrelu
 from .random_numbers import (
-    laplace, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm, shuffle,
-    standard_laplace, standard_normal, uniform,
+    normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm, shuffle,
+    standard_normal, uniform,
 )
 from .reduce import all, amax, amin, any, mean, prod, sum
 from .registry import OPS, Op, apply
@@ -143,7 +142,7 @@ from .regression_loss import (
 )
 from .resize import interpolate, resize_bicubic, resize_bilinear, resize_nearest_neighbor, upsample
 from .rnn import rnn_layer
-from .rounding import ceil, clamp, fix, floor, frac, rint, round, trunc
+from .rounding import ceil, fix, floor, frac, rint, round, trunc
 from .scattering import (
     scatter_add, scatter_div, scatter_max, scatter_min, scatter_mul, scatter_nd, scatter_nd_add,
     scatter_nd_div, scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_sub,
@@ -168,21 +167,21 @@ from .softmax import log_softmax, softmax
 from .sorting import argsort, kthvalue, mode, msort, sort, topk, unique_with_pad
 from .special import digamma, erfc, erfinv, igamma, igammac, lgamma, mvlgamma, polygamma, zeta
 from .splitting import chunk, dsplit, hsplit, split, tensor_split, unbind, unstack, vsplit
-from .spread import aminmax, std_mean, var_mean
 from .stacking import (
     atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_tensors, cartesian_prod, column_stack,
     combinations, dstack, hstack, meshgrid, row_stack, vstack,
 )
-from .statistics import argmax, argmin, max, min, std, var
-from .triangles import diag, diagflat, diagonal, trace, tril, triu
-from .trigonometry import cos, sin, tanh
+from .statistics import aminmax, argmax, argmin, max, min, std, std_mean, var, var_mean
+from .triangles import (
+    diag, diag_embed, diagflat, diagonal, fill_diagonal, trace, tril, tril_indices, triu,
+    triu_indices,
+)
+from .trigonometry import (
+    acos, arccos, arcsin, arctan, arctan2, asin, atan, atan2, cos, deg2rad, rad2deg, sin, sinc, tan,
+)
 from .unpool import max_unpool1d, max_unpool2d, max_unpool3d
 from .update import adam_update, all_finite, momentum_update, sgd_update
 from .weighted_sums import accumulate_n, addcdiv, addcmul, addn, lerp, squared_difference
-from .window_primitives import (
-    AvgPool, AvgPool3D, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, MaxPool, MaxPool3D,
-    MaxPoolWithArgmaxV2,
-)
 # fmt: on
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from ..tensor import Tensor
-from . import arithmetic, fast, logic, math, trigonometry
+from . import arithmetic, fast, hyperbolic, logic, math
 from .cast import TensorLike, as_float, as_number, cast_to
 from .registry import Call, Composite, GradContext, Grads, Pointwise, op
 from .rules import float_rule, same
@@ -267,7 +267,7 @@ def _gelu_inner(x: Tensor, approximate: str) -> Tensor:
     if approximate == "none":
         return math.erf(arithmetic.mul(x, _ROOT_HALF))
     cubic = arithmetic.mul(arithmetic.mul(x, math.square(x)), _CUBIC)
-    return trigonometry.tanh(arithmetic.mul(arithmetic.add(x, cubic), _TANH_SCALE))
+    return hyperbolic.tanh(arithmetic.mul(arithmetic.add(x, cubic), _TANH_SCALE))
 
 
 def _expand_gelu(input: Tensor, approximate: str) -> Tensor:

@@ -217,7 +217,7 @@ class StandardLaplace(_Drawing):
 
     def __call__(self, shape: Any) -> Tensor:
         """Return ``Float32`` numbers of a shape."""
-        return random_numbers.standard_laplace(shape, self.stream)
+        return distributions.standard_laplace(shape, self.stream)
 
 
 class UniformReal(_Drawing):

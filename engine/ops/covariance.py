@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
-from . import arithmetic, array, linalg, math, reduce, rounding
+from . import arithmetic, array, clipping, linalg, math, reduce
 from .cast import TensorLike, as_float, cast_to
 from .declarations import composite
 from .registry import Call
@@ -85,7 +85,7 @@ def _expand_corrcoef(input: Tensor) -> Tensor:
     found = linalg.matmul(centred, linalg.transposed(centred))
     lengths = math.sqrt(reduce.sum(math.square(centred), 1))
     across = arithmetic.mul(array.expand_dims(lengths, 1), array.expand_dims(lengths, 0))
-    found = rounding.clamp(arithmetic.div(found, across), -1.0, 1.0)
+    found = clipping.clamp(arithmetic.div(found, across), -1.0, 1.0)
     return found if len(input.shape) == 2 else array.reshape(found, ())
 
 

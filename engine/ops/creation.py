@@ -1,4 +1,4 @@
-"""Tensors made from nothing: filled, counted up, or like another."""
+"""Tensors made from sizes and numbers: filled, like another, identities, evenly spaced numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..dtype import DType, dtype_of, float32
-from ..shape import Aval
+from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
-from .cast import TensorLike, as_tensor
+from . import arithmetic
+from .cast import TensorLike, as_float_pair, as_tensor, cast_to
+from .declarations import composite
+from .literals import constant
 from .registry import Call, Host, Pointwise, op
 from .rules import as_shape
 
@@ -299,3 +302,119 @@ def range(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000) -> 
             f"range: {len(found)} numbers are more than maxlen {maxlen}; give a larger maxlen."
         )
     return found
+
+
+ONCE = Host("made once, in NumPy")
+
+
+@op(
+    infer=lambda n, m, dtype: Aval((n, m), dtype),
+    kernel=lambda n, m, dtype: np.eye(n, m, dtype=dtype.numpy),
+    lowering=ONCE,
+    category="array",
+    inputs=(),
+)
+def eye(n: int, m: int | None = None, dtype: Any = None) -> Call:
+    """Return ones on the diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    m : int, optional
+        Number of columns; by default as many.
+    dtype : DType, optional
+        Element type; by default ``Float32``.
+
+    Returns
+    -------
+    Tensor
+        ``[n, m]``.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+    """
+    columns = n if m is None else m
+    if n < 0 or columns < 0:
+        raise ValueError(f"eye: n and m must not be negative, they are {n} and {columns}.")
+    return (), {"n": int(n), "m": int(columns), "dtype": dtype_of(dtype or float32)}
+
+
+def _linspace(start: Tensor, end: Tensor, steps: int) -> Tensor:
+    share = np.linspace(0.0, 1.0, steps)
+    kind = start.dtype.numpy
+    left, right = constant((1.0 - share).astype(kind)), constant(share.astype(kind))
+    return arithmetic.add(arithmetic.mul(start, left), arithmetic.mul(end, right))
+
+
+def _ends(name: str, start: TensorLike, end: TensorLike, steps: int) -> tuple[Tensor, Tensor]:
+    if steps < 1:
+        raise ValueError(f"{name}: steps must be positive, it is {steps}.")
+    first, last = as_float_pair(as_tensor(start), as_tensor(end))
+    for label, tensor in (("start", first), ("end", last)):
+        if tensor.shape:
+            raise ShapeError(f"{name}: {label} {shape_text(tensor.shape)} must have no axes.")
+    return first, last
+
+
+@composite(_linspace, category="array", inputs=("start", "end"), primitive="LinSpace")
+def linspace(start: TensorLike, end: TensorLike, steps: int) -> Call:
+    """Return evenly spaced numbers from ``start`` to ``end``, both included.
+
+    Parameters
+    ----------
+    start, end : number or Tensor
+        The first and the last number; tensors have no axes.
+    steps : int
+        How many numbers.
+
+    Returns
+    -------
+    Tensor
+        ``[steps]``, ``Float32`` for Python numbers.
+
+    Raises
+    ------
+    ValueError
+        If ``steps`` is not positive.
+    """
+    return _ends("linspace", start, end, steps), {"steps": int(steps)}
+
+
+def _logspace(start: Tensor, end: Tensor, steps: int, base: float, dtype: DType) -> Tensor:
+    exponents = _linspace(start, end, steps)
+    powers = arithmetic.pow(full((), base, exponents.dtype), exponents)
+    return cast_to(powers, dtype)
+
+
+@composite(_logspace, category="array", inputs=("start", "end"), primitive="LogSpace")
+def logspace(
+    start: TensorLike, end: TensorLike, steps: int, base: float = 10, *, dtype: Any = float32
+) -> Call:
+    """Return powers of ``base`` with evenly spaced exponents from ``start`` to ``end``.
+
+    Parameters
+    ----------
+    start, end : number or Tensor
+        The first and the last exponent; tensors have no axes.
+    steps : int
+        How many numbers.
+    base : number
+        The base.
+    dtype : DType
+        Element type of the result.
+
+    Returns
+    -------
+    Tensor
+        ``[steps]``.
+
+    Raises
+    ------
+    ValueError
+        If ``steps`` is not positive.
+    """
+    attrs = {"steps": int(steps), "base": float(base), "dtype": dtype_of(dtype)}
+    return _ends("logspace", start, end, steps), attrs

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..shape import Aval, Dim
 from ..tensor import Tensor
-from . import arithmetic, array, creation, grids, math, triangles
+from . import arithmetic, array, creation, math, triangles
 from .cast import TensorLike, as_float, as_float_pair
 from .declarations import composite
 from .inversion import LAPACK, require_square, solve_triangular, square_rule, told
@@ -18,7 +18,7 @@ from .rules import require_float
 def unit_like(matrix: Tensor) -> Tensor:
     """Return the unit matrix of the size of square matrices."""
     size = triangles.known("a unit matrix", matrix.shape[-1])
-    return grids.eye(size, size, matrix.dtype)
+    return creation.eye(size, size, matrix.dtype)
 
 
 def halved(matrix: Tensor) -> Tensor:
@@ -253,7 +253,7 @@ def _gaps(values: Tensor) -> Tensor:
 
 
 def _on_diagonal(values: Tensor) -> Tensor:
-    return grids.diag_embed(values)
+    return triangles.diag_embed(values)
 
 
 def _eigh_grad(ctx: GradContext) -> Grads:

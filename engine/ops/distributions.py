@@ -1,4 +1,4 @@
-"""Random counts, yes or no, and choices by their probabilities; gamma distributions."""
+"""Random numbers by distributions: Bernoulli, gamma, Laplace, multinomial, Poisson."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .array import broadcast_to
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .declarations import composite
 from .random import Seed, draw, key_of
-from .random_numbers import HOST
+from .random_numbers import HOST, located
 from .registry import OPS, Call, apply, op
 from .rules import as_shape, require_ndim
 
@@ -342,3 +342,56 @@ def random_categorical(
     require_ndim("random_categorical", "logits", scores.aval, 2)
     attrs = {"num_sample": int(num_sample), "dtype": dtype_of(dtype)}
     return (key_of(seed or None), scores), attrs
+
+
+def _laplace_kernel(key: np.ndarray, size: Any, dtype: DType) -> np.ndarray:
+    return np.asarray(draw(key).laplace(size=size)).astype(dtype.numpy)
+
+
+@op(
+    infer=lambda key, size, dtype: Aval(size, dtype), kernel=_laplace_kernel, lowering=HOST,
+    category="random", inputs=("key",),
+)  # fmt: skip
+def standard_laplace(shape: Any, seed: Seed = None) -> Call:
+    """Draw ``Float32`` numbers from the Laplace distribution of mean 0 and scale 1.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape.
+    seed : int or Generator, optional
+        A stream of its own; by default the current one.
+
+    Returns
+    -------
+    Tensor
+        The numbers.
+    """
+    return (key_of(seed),), {"size": as_shape(shape), "dtype": float32}
+
+
+def _laplace(key: Tensor, mean: Tensor, scale: Tensor, size: Any) -> Tensor:
+    part = apply(OPS["standard_laplace"], (key,), {"size": size, "dtype": mean.dtype})
+    return arithmetic.add(arithmetic.mul(part, scale), mean)
+
+
+@composite(_laplace, category="random", inputs=("key", "mean", "lambda_param"))
+def laplace(shape: Any, mean: TensorLike, lambda_param: TensorLike, seed: Seed = None) -> Call:
+    """Draw ``Float32`` numbers from a Laplace distribution, to whose parameters gradients flow.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape, to which the parameters broadcast.
+    mean, lambda_param : number or Tensor
+        Mean and scale.
+    seed : int or Generator, optional
+        A stream of its own; by default the current one.
+
+    Returns
+    -------
+    Tensor
+        The numbers.
+    """
+    centre, width, size = located("laplace", shape, mean, lambda_param)
+    return (key_of(seed), centre, width), {"size": size}

@@ -10,7 +10,7 @@ from scipy import special
 
 from ..dtype import float64
 from ..tensor import Tensor
-from . import arithmetic, logic, math, rounding
+from . import arithmetic, clipping, logic, math
 from .cast import TensorLike, as_float, as_float_pair, cast_to
 from .declarations import composite, in_dtype, pair, scalar
 from .registry import Call, GradContext, Pointwise
@@ -176,7 +176,7 @@ def logaddexp2(input: TensorLike, other: TensorLike) -> Call:
 
 
 def _expand_logit(input: Tensor, eps: float | None) -> Tensor:
-    x = input if eps is None else rounding.clamp(input, eps, 1.0 - eps)
+    x = input if eps is None else clipping.clamp(input, eps, 1.0 - eps)
     return math.log(arithmetic.div(x, arithmetic.sub(1.0, x)))
 
 

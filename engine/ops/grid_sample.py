@@ -11,7 +11,7 @@ import numpy as np
 from ..dtype import int64
 from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
-from . import creation, linalg, logic, math, rounding
+from . import clipping, creation, linalg, logic, math, rounding
 from .array import expand_dims, reshape, transpose
 from .cast import TensorLike, as_float, as_float_pair, cast_to
 from .declarations import composite
@@ -53,7 +53,7 @@ def _brought_in(place: Tensor, size: int, padding_mode: str, align_corners: bool
     if padding_mode == "reflection":
         low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
         place = _reflected(place, low, high)
-    return rounding.clamp(place, 0.0, size - 1.0)
+    return clipping.clamp(place, 0.0, size - 1.0)
 
 
 class _Image:
@@ -74,8 +74,8 @@ class _Image:
             )
             inside = within if inside is None else logic.logical_and(inside, within)
             # NaN is cast to a number outside any image, so the whole number is clamped as well.
-            whole = cast_to(rounding.clamp(place, 0.0, size - 1.0), int64)
-            positions.append(rounding.clamp(whole, 0, size - 1))
+            whole = cast_to(clipping.clamp(place, 0.0, size - 1.0), int64)
+            positions.append(clipping.clamp(whole, 0, size - 1))
         layout = (*range(len(self.sizes) + 1), -1)
         found = index(self.pixels, [self.batch, *positions], layout)
         assert inside is not None

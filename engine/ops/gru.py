@@ -9,7 +9,7 @@ import numpy as np
 from ...kernels.blas_threads import matmul as multiply
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
-from . import arithmetic, creation, linalg, math, trigonometry
+from . import arithmetic, creation, hyperbolic, linalg, math
 from .cast import TensorLike, as_float, cast_to
 from .expansion import expanded
 from .recurrent import (
@@ -53,7 +53,7 @@ def _expand_step(gates: Tensor, hidden_gates: Tensor, state: Tensor) -> Tensor:
     hidden_r, hidden_z, hidden_n = parts_of(hidden_gates, 3)
     reset = math.sigmoid(arithmetic.add(r, hidden_r))
     update = math.sigmoid(arithmetic.add(z, hidden_z))
-    new = trigonometry.tanh(arithmetic.add(n, arithmetic.mul(reset, hidden_n)))
+    new = hyperbolic.tanh(arithmetic.add(n, arithmetic.mul(reset, hidden_n)))
     return arithmetic.add(new, arithmetic.mul(update, arithmetic.sub(state, new)))
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
-from . import arithmetic, math, trigonometry
+from . import arithmetic, fast, math
 from .cast import TensorLike, as_float
 from .declarations import scalar
-from .registry import Call, GradContext, Pointwise
+from .registry import Call, GradContext, Grads, Pointwise, op
+from .rules import float_rule
 
 _LOG2 = numbers.log(2.0)
 _LARGE = 1e4
@@ -158,5 +159,33 @@ def atanh(input: TensorLike) -> Call:
     return (as_float(input),), {}
 
 
-tanh = trigonometry.tanh
+def _tanh_grad(ctx: GradContext) -> Grads:
+    return (arithmetic.mul(ctx.dout, arithmetic.sub(1.0, math.square(ctx.outputs[0]))),)
+
+
+@op(
+    infer=float_rule("tanh"),
+    kernel=np.tanh,
+    grad=_tanh_grad,
+    lowering=Pointwise.of("tanh"),
+    category="math",
+    method=True,
+    fast=fast.unary(np.tanh),
+)
+def tanh(input: TensorLike) -> Call:
+    """Return hyperbolic tangents.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers are cast to float32.
+
+    Returns
+    -------
+    Tensor
+        Values in -1..1.
+    """
+    return (as_float(input),), {}
+
+
 arcsinh, arccosh, arctanh = asinh, acosh, atanh

@@ -9,7 +9,7 @@ import numpy as np
 from ...kernels.blas_threads import matmul as multiply
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
-from . import arithmetic, linalg, math, trigonometry
+from . import arithmetic, hyperbolic, linalg, math
 from .cast import TensorLike, as_float, cast_to
 from .expansion import expanded
 from .recurrent import (
@@ -50,8 +50,8 @@ def _step_rule(gates: Aval, cell: Aval) -> tuple[Aval, Aval]:
 def _expand_step(gates: Tensor, cell: Tensor) -> Tensors:
     i, f, g, o = parts_of(gates, 4)
     kept = arithmetic.mul(math.sigmoid(f), cell)
-    after = arithmetic.add(kept, arithmetic.mul(math.sigmoid(i), trigonometry.tanh(g)))
-    return arithmetic.mul(math.sigmoid(o), trigonometry.tanh(after)), after
+    after = arithmetic.add(kept, arithmetic.mul(math.sigmoid(i), hyperbolic.tanh(g)))
+    return arithmetic.mul(math.sigmoid(o), hyperbolic.tanh(after)), after
 
 
 @op(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
 from .linalg import bmm, matmul, transposed
+from .primitives import OwnCall
 from .registry import OPS
-from .window_primitives import OwnCall
 
 
 class _Product(OwnCall):

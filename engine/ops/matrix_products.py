@@ -13,7 +13,6 @@ from . import (
     array,
     creation,
     cumulative,
-    grids,
     inversion,
     joining,
     linalg,
@@ -122,7 +121,7 @@ def _expand_power(input: Tensor, n: int) -> Tensor:
     if n < 0:
         input, n = inversion.inverse(input), -n
     if n == 0:
-        unit = grids.eye(size, size, input.dtype)
+        unit = creation.eye(size, size, input.dtype)
         return arithmetic.add(creation.zeros_like(input), unit)
     result, factor = None, input
     while n:

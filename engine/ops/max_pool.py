@@ -11,12 +11,10 @@ from ..tensor import Tensor
 from . import arithmetic, array, creation
 from .cast import TensorLike, as_tensor, cast_to
 from .expansion import expanded
+from .max_pool2d import extremes, pool_indices, pool_pick
 from .pool import (
     Window,
-    extremes,
     flat_window,
-    pool_indices,
-    pool_pick,
     pool_rule,
     split_window,
     unbatched,

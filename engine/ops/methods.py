@@ -12,11 +12,11 @@ from ..tensor import Tensor
 from . import (
     arithmetic,
     array,
+    clipping,
     creation,
     flattening,
     logic,
     reduce,
-    rounding,
     statistics,
     unbroadcast,
 )
@@ -68,7 +68,7 @@ def _type(self: Tensor, dtype: Any = None) -> Any:
 def _clip(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Bring the elements into a range, whose ends may be tensors that broadcast."""
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
-        return rounding.clamp(self, min, max)
+        return clipping.clamp(self, min, max)
     above = self if min is None else arithmetic.maximum(self, min)
     return above if max is None else arithmetic.minimum(above, max)
 

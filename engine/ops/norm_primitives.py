@@ -9,9 +9,9 @@ from .arithmetic import add, mul, sub
 from .batch_norm import batch_norm
 from .cast import as_float, cast_to
 from .layer_norm import normalized
+from .primitives import OwnCall
 from .registry import OPS
 from .rules import normalize_axis
-from .window_primitives import OwnCall
 
 
 class BatchNorm(OwnCall):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
-from . import arithmetic, array, logic, trigonometry
+from . import arithmetic, array, hyperbolic, logic
 from .cast import TensorLike, as_float, as_number, cast_to
 from .declarations import Declare, composite, in_dtype
 from .registry import Call, GradContext, Grads, Pointwise, op
@@ -200,7 +200,7 @@ def softshrink(input: TensorLike, lambd: float = 0.5) -> Call:
 
 
 def _expand_tanhshrink(input: Tensor) -> Tensor:
-    return arithmetic.sub(input, trigonometry.tanh(input))
+    return arithmetic.sub(input, hyperbolic.tanh(input))
 
 
 @composite(_expand_tanhshrink, category="activation")

@@ -1,4 +1,4 @@
-"""Tensors of random numbers: even, normal, whole, permuted, and other distributions.
+"""Tensors of random numbers: uniform, normal, whole, permuted.
 
 Each call draws one key from the current stream (``set_seed``), or from a seed of its own, and its
 numbers depend on that key alone: eager and compiled runs give the same.
@@ -18,7 +18,7 @@ from .cast import TensorLike, as_tensor, cast_to
 from .declarations import composite
 from .index import gather
 from .random import Seed, draw, key_of, normal_by_key, uniform_by_key
-from .registry import OPS, Call, Host, apply, op
+from .registry import Call, Host, op
 from .rules import as_shape
 
 HOST = Host("draws random numbers in NumPy")
@@ -409,57 +409,4 @@ def normal(shape: Any, mean: TensorLike, stddev: TensorLike, seed: Seed = None) 
         The numbers.
     """
     centre, width, size = located("normal", shape, mean, stddev)
-    return (key_of(seed), centre, width), {"size": size}
-
-
-def _laplace_kernel(key: np.ndarray, size: Any, dtype: DType) -> np.ndarray:
-    return np.asarray(draw(key).laplace(size=size)).astype(dtype.numpy)
-
-
-@op(
-    infer=lambda key, size, dtype: Aval(size, dtype), kernel=_laplace_kernel, lowering=HOST,
-    category="random", inputs=("key",),
-)  # fmt: skip
-def standard_laplace(shape: Any, seed: Seed = None) -> Call:
-    """Draw ``Float32`` numbers from the Laplace distribution of mean 0 and scale 1.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        The shape.
-    seed : int or Generator, optional
-        A stream of its own; by default the current one.
-
-    Returns
-    -------
-    Tensor
-        The numbers.
-    """
-    return _given(key_of(seed), shape, float32)
-
-
-def _laplace(key: Tensor, mean: Tensor, scale: Tensor, size: Any) -> Tensor:
-    part = apply(OPS["standard_laplace"], (key,), {"size": size, "dtype": mean.dtype})
-    return arithmetic.add(arithmetic.mul(part, scale), mean)
-
-
-@composite(_laplace, category="random", inputs=("key", "mean", "lambda_param"))
-def laplace(shape: Any, mean: TensorLike, lambda_param: TensorLike, seed: Seed = None) -> Call:
-    """Draw ``Float32`` numbers from a Laplace distribution, to whose parameters gradients flow.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        The shape, to which the parameters broadcast.
-    mean, lambda_param : number or Tensor
-        Mean and scale.
-    seed : int or Generator, optional
-        A stream of its own; by default the current one.
-
-    Returns
-    -------
-    Tensor
-        The numbers.
-    """
-    centre, width, size = located("laplace", shape, mean, lambda_param)
     return (key_of(seed), centre, width), {"size": size}

@@ -9,7 +9,7 @@ import numpy as np
 from ...kernels.blas_threads import matmul as multiply
 from ..shape import Aval
 from ..tensor import Tensor
-from . import activation, arithmetic, linalg, trigonometry
+from . import activation, arithmetic, hyperbolic, linalg
 from .cast import TensorLike
 from .recurrent import (
     REASON,
@@ -114,7 +114,7 @@ def _grad_kernel(
 def _run(*inputs: Any, nonlinearity: str, reverse: bool) -> Tensors:
     gates, state, weight, lengths = inputs
     across = linalg.transposed(weight)
-    follow = trigonometry.tanh if nonlinearity == "tanh" else activation.relu
+    follow = hyperbolic.tanh if nonlinearity == "tanh" else activation.relu
 
     def step(projected: Tensor, states: Tensors) -> Tensors:
         return (follow(arithmetic.add(projected, linalg.matmul(states[0], across))),)

@@ -1,4 +1,4 @@
-"""Rounding to whole numbers, and limits."""
+"""Rounding to whole numbers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import bool_, int64
-from ..tensor import Tensor
-from . import arithmetic, fast, logic
-from .cast import TensorLike, as_float, as_number, as_tensor, cast_to
-from .registry import Call, GradContext, Grads, Pointwise, op
+from . import fast
+from .cast import TensorLike, as_number, as_tensor
+from .registry import Call, Pointwise, op
 from .rules import same
 
 
@@ -146,72 +144,3 @@ def frac(input: TensorLike) -> Call:
 
 
 rint, fix = round, trunc
-"""Other names of ``round`` and ``trunc``."""
-
-
-def _clamp_kernel(input: np.ndarray, min: float | None, max: float | None) -> np.ndarray:
-    return np.clip(input, min, max)
-
-
-def _clamp_expr(b: Any, x: Any, min: float | None, max: float | None) -> Any:
-    low = x if min is None else b.call("maximum", x, min)
-    return low if max is None else b.call("minimum", low, max)
-
-
-def _clamp_grad(ctx: GradContext) -> Grads:
-    x = ctx.inputs[0]
-    dout = ctx.dout
-    for bound, inside in (
-        (ctx.attrs["min"], logic.greater_equal),
-        (ctx.attrs["max"], logic.less_equal),
-    ):
-        if bound is not None:
-            dout = arithmetic.mul(dout, cast_to(inside(x, bound), dout.dtype))
-    return (dout,)
-
-
-@op(
-    infer=same,
-    kernel=_clamp_kernel,
-    grad=_clamp_grad,
-    lowering=Pointwise(_clamp_expr),
-    category="math",
-    primitive="ClipByValue",
-    method=True,
-)
-def clamp(input: TensorLike, min: float | None = None, max: float | None = None) -> Call:
-    """Limit the elements to a range.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape.
-    min, max : number, optional
-        Bounds; None leaves that side open.
-
-    Returns
-    -------
-    Tensor
-        Elements in ``min..max``; NaN stays NaN. The gradient is zero outside the range.
-
-    Raises
-    ------
-    ValueError
-        If both bounds are None.
-    """
-    if min is None and max is None:
-        raise ValueError("clamp: give min, max or both.")
-    tensor = as_tensor(input)
-    if not tensor.dtype.is_float and (isinstance(min, float) or isinstance(max, float)):
-        tensor = as_float(tensor)
-    if tensor.dtype is bool_:
-        tensor = cast_to(tensor, int64)
-    return (tensor,), {"min": _bound(min, tensor), "max": _bound(max, tensor)}
-
-
-def _bound(bound: float | None, tensor: Tensor) -> float | None:
-    """Return a bound that the tensor's integers can hold: one beyond limits nothing."""
-    if bound is None or not tensor.dtype.is_int:
-        return bound
-    limits = np.iinfo(tensor.dtype.numpy)
-    return int(np.clip(bound, limits.min, limits.max))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtype import DType, dtype_of, float32
 from ..shape import Aval
-from .grids import ONCE
+from .creation import ONCE
 from .registry import Call, op
 
 

@@ -9,7 +9,7 @@ from scipy import special
 
 from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
-from . import activation, arithmetic, cumulative, exponentials, logic, math, trigonometry
+from . import activation, arithmetic, cumulative, exponentials, hyperbolic, logic, math
 from .cast import TensorLike, as_float
 from .declarations import composite, scalar
 from .registry import Call, GradContext, Pointwise
@@ -86,7 +86,7 @@ def celu(x: TensorLike, alpha: float = 1.0) -> Call:
 
 def _mish_slope(ctx: GradContext) -> Tensor:
     x = ctx.inputs[0]
-    gate = trigonometry.tanh(activation.softplus(x))
+    gate = hyperbolic.tanh(activation.softplus(x))
     steep = arithmetic.mul(arithmetic.sub(1.0, math.square(gate)), math.sigmoid(x))
     return arithmetic.add(gate, arithmetic.mul(x, steep))
 

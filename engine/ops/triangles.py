@@ -1,18 +1,23 @@
-"""Triangles and diagonals of matrices."""
+"""Triangles and diagonals of matrices: taken, written, and the indices of their elements."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..dtype import DType, dtype_of, int64
 from ..shape import Aval, Dim, ShapeError, shape_text
 from ..tensor import Tensor
-from . import array, grids, index, logic, reduce
+from . import array, index, logic, reduce
+from .array import expand_dims
+from .axes import movedim
 from .cast import TensorLike, as_number, as_tensor
+from .creation import ONCE, zeros_like
 from .declarations import composite
 from .literals import constant
-from .registry import Call
+from .registry import Call, GradContext, Grads, Host, op
 from .rules import normalize_axis, same
 
 
@@ -197,7 +202,7 @@ def trace(input: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) ->
 
 def _expand_diag(input: Tensor, diagonal: int) -> Tensor:
     if len(input.shape) == 1:
-        return grids.diag_embed(input, diagonal, 0, 1)
+        return diag_embed(input, diagonal, 0, 1)
     return _expand_diagonal(input, diagonal, 0, 1)
 
 
@@ -229,7 +234,7 @@ def diag(input: TensorLike, diagonal: int = 0) -> Call:
 
 
 def _expand_diagflat(input: Tensor, offset: int) -> Tensor:
-    return grids.diag_embed(array.reshape(input, (-1,)), offset, 0, 1)
+    return diag_embed(array.reshape(input, (-1,)), offset, 0, 1)
 
 
 @composite(_expand_diagflat, category="linalg", inputs=("input",), method=True)
@@ -249,3 +254,154 @@ def diagflat(input: TensorLike, offset: int = 0) -> Call:
         Two axes.
     """
     return (as_number(input),), {"offset": int(offset)}
+
+
+def _triangle(find: Callable[..., Any]) -> dict[str, Any]:
+    def kernel(row: int, col: int, offset: int, dtype: DType) -> np.ndarray:
+        return np.stack(find(row, offset, col)).astype(dtype.numpy)
+
+    return {
+        "infer": lambda **attrs: Aval(kernel(**attrs).shape, attrs["dtype"]),
+        "kernel": kernel, "lowering": ONCE, "category": "array", "inputs": (),
+    }  # fmt: skip
+
+
+@op(**_triangle(np.tril_indices))
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Call:
+    """Return the positions on and below a diagonal.
+
+    Parameters
+    ----------
+    row, col : int
+        Size of the matrix.
+    offset : int
+        Which diagonal; positive ones lie above the main one.
+    dtype : DType
+        An integer type.
+
+    Returns
+    -------
+    Tensor
+        ``[2, count]``: row numbers, then column numbers.
+    """
+    return (), {"row": row, "col": col, "offset": offset, "dtype": dtype_of(dtype)}
+
+
+@op(**_triangle(np.triu_indices))
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Call:
+    """Return the positions on and above a diagonal.
+
+    Parameters
+    ----------
+    row, col : int
+        Size of the matrix.
+    offset : int
+        Which diagonal; positive ones lie above the main one.
+    dtype : DType
+        An integer type.
+
+    Returns
+    -------
+    Tensor
+        ``[2, count]``: row numbers, then column numbers.
+    """
+    return (), {"row": row, "col": col, "offset": offset, "dtype": dtype_of(dtype)}
+
+
+def _fill_diagonal_kernel(input: np.ndarray, fill_value: float, wrap: bool) -> np.ndarray:
+    out = input.copy()
+    np.fill_diagonal(out, fill_value, wrap)
+    return out
+
+
+def _fill_diagonal_grad(ctx: GradContext) -> Grads:
+    return (fill_diagonal(ctx.dout, 0, ctx.attrs["wrap"]),)
+
+
+@op(
+    infer=same,
+    kernel=_fill_diagonal_kernel,
+    grad=_fill_diagonal_grad,
+    lowering=Host("writes a diagonal"),
+    category="array",
+    inputs=("input",),
+    method=True,
+)
+def fill_diagonal(input: TensorLike, fill_value: float, wrap: bool = False) -> Call:
+    """Write one number on the main diagonal.
+
+    Parameters
+    ----------
+    input : Tensor
+        At least two axes; of more than two all must have one size.
+    fill_value : number
+        The number.
+    wrap : bool
+        Whether the diagonal begins anew, after an empty row, below a tall matrix's end.
+
+    Returns
+    -------
+    Tensor
+        The changed copy.
+
+    Raises
+    ------
+    ValueError
+        If the input has less than two axes, or more with different sizes.
+    """
+    tensor = as_tensor(input)
+    if len(tensor.shape) < 2 or (len(tensor.shape) > 2 and len({*tensor.shape}) > 1):
+        raise ShapeError(
+            f"fill_diagonal: input {shape_text(tensor.shape)} must have two axes, or more of one"
+            " size."
+        )
+    return (tensor,), {"fill_value": fill_value, "wrap": bool(wrap)}
+
+
+def _diag_embed(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    from .padding import pad
+
+    size = input.shape[-1]
+    assert isinstance(size, int)
+    side = size + abs(offset)
+    padded = pad(input, (0, side - size)) if offset else input
+    mask = constant(np.eye(side, side, offset, dtype=np.bool_))
+    spread = expand_dims(padded, -1 if offset >= 0 else -2)
+    whole = logic.select(mask, spread, zeros_like(spread))
+    ndim = len(whole.shape)
+    return whole if (dim1, dim2) == (ndim - 2, ndim - 1) else movedim(whole, (-2, -1), (dim1, dim2))
+
+
+@composite(_diag_embed, category="array", inputs=("input",), method=True)
+def diag_embed(input: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Call:
+    """Put the last axis on the diagonal of a plane of zeros.
+
+    Parameters
+    ----------
+    input : Tensor
+        At least one axis.
+    offset : int
+        Which diagonal; positive ones lie above the main one.
+    dim1, dim2 : int
+        Where the plane's two axes stand in the result.
+
+    Returns
+    -------
+    Tensor
+        One axis more than the input.
+
+    Raises
+    ------
+    ValueError
+        If ``dim1`` and ``dim2`` are the same axis.
+    """
+    tensor = as_tensor(input)
+    ndim = len(tensor.shape) + 1
+    if ndim < 2 or not isinstance(tensor.shape[-1], int):
+        raise ShapeError(
+            f"diag_embed: input {shape_text(tensor.shape)} must end with an axis of a known size."
+        )
+    first, second = (normalize_axis("diag_embed", axis, ndim) for axis in (dim1, dim2))
+    if first == second:
+        raise ShapeError(f"diag_embed: dim1 {dim1} and dim2 {dim2} must be two axes.")
+    return (tensor,), {"offset": int(offset), "dim1": first, "dim2": second}

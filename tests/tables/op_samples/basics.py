@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import avg_pool, conv, index, pool, random, slicing
+from cellwire.engine.ops import avg_pool, conv, index, random, slicing
 from cellwire.engine.ops.cross_entropy import cross_entropy_input_grad
 from cellwire.engine.ops.layer_norm import layer_norm_input_grad
+from cellwire.engine.ops.max_pool2d import max_pool2d_grad, pool_pick
 from cellwire.engine.ops.softmax import softmax_grad
 from scipy import special
 
@@ -241,9 +242,9 @@ def _image_samples() -> list[Sample]:
                (normal(N, 4, 4, 4), IMAGES)),
         Sample("max_pool2d", lambda x: ops.max_pool2d(x, 3, 2), (IMAGES,)),
         Sample("max_pool2d_grad",
-               lambda d, t: pool.max_pool2d_grad(d, t, (6, 6), **window),
+               lambda d, t: max_pool2d_grad(d, t, (6, 6), **window),
                (normal(N, 2, 3, 3), taps)),
-        Sample("pool_pick", lambda x, t: pool.pool_pick(x, t, **window), (IMAGES, taps)),
+        Sample("pool_pick", lambda x, t: pool_pick(x, t, **window), (IMAGES, taps)),
         Sample("avg_pool2d", lambda x: ops.avg_pool2d(x, 2, 2), (IMAGES,),
                lambda x: x.reshape(N, 2, 3, 2, 3, 2).mean((3, 5))),
         Sample("avg_pool2d_grad",

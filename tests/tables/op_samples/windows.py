@@ -12,8 +12,8 @@ from cellwire.engine.ops import (
     conv_axes,
     fractional_pool,
     plane_indexing,
-    pool,
 )
+from cellwire.engine.ops.max_pool2d import pool_indices
 
 from op_samples.sample import N, Sample, distinct, integers, normal
 
@@ -86,7 +86,7 @@ def _pools() -> list[Sample]:
         Sample("max_pool3d", lambda x: ops.max_pool3d(x, 2), (halves,),
                lambda x: x.reshape(N, 2, 1, 2, 2, 2, 1, 2).max((3, 5, 7))),
         Sample("max_pool3d", lambda x: ops.max_pool3d(x, 2, 1, 1, return_indices=True), (VOLUMES,)),
-        Sample("pool_indices", lambda t: pool.pool_indices(t, (6, 6), **window),
+        Sample("pool_indices", lambda t: pool_indices(t, (6, 6), **window),
                (integers(N, 2, 3, 3, high=4),), differentiable=False),
         Sample("avg_pool1d", lambda x: ops.avg_pool1d(x, 3, 3), (ROWS,),
                lambda x: x[..., :6].reshape(N, 2, 2, 3).mean(-1)),
