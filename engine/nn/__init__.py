@@ -16,17 +16,15 @@ from .adaptive_pooling import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
 )
-from .arranging import ClipByNorm, OneHot, Roll, Unflatten
 from .attention import MultiheadAttention
+from .basic import ClipByNorm, Flatten, Identity, OneHot, Roll, Unflatten
+from .batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from .cell import Cell
 from .container import CellDict, CellList, SequentialCell
 from .conv_transpose import Conv1dTranspose, Conv2dTranspose, Conv3dTranspose
 from .convolution import Conv1d, Conv2d, Conv3d
 from .dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from .embedding import Embedding, EmbeddingLookup
-from .gates import (
-    CELU, GLU, FastGelu, LogSigmoid, Mish, SeLU, Softmax2d, Softmin, Softsign, Tanhshrink,
-)
 from .graph_cell import GraphCell
 from .layers import BiDense, Dense
 from .learning_rate import (
@@ -41,7 +39,6 @@ from .margin_loss import (
     CosineEmbeddingLoss, HingeEmbeddingLoss, MarginRankingLoss, MultilabelMarginLoss,
     MultiLabelSoftMarginLoss, MultiMarginLoss, SoftMarginLoss, TripletMarginLoss,
 )
-from .norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from .optim import (
     ASGD, FTRL, LARS, SGD, Adadelta, AdaFactor, Adagrad, Adam, AdaMax, AdamW, AdamWeightDecay, Lamb,
     LazyAdam, Momentum, Optimizer, ProximalAdagrad, RMSProp, Rprop,
@@ -50,7 +47,7 @@ from .padding import (
     ConstantPad1d, ConstantPad2d, ConstantPad3d, Pad, ReflectionPad1d, ReflectionPad2d,
     ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, ZeroPad2d,
 )
-from .piecewise import (
+from .piecewise_activation import (
     Hardtanh, HShrink, HSigmoid, HSwish, PReLU, ReLU6, RReLU, SoftShrink, Threshold,
 )
 from .pooling import AvgPool1d, AvgPool2d, AvgPool3d, MaxPool1d, MaxPool2d, MaxPool3d
@@ -69,7 +66,9 @@ from .schedule import (
 )
 from .segmentation_loss import DiceLoss, FocalLoss, MultiClassDiceLoss
 from .sequence_loss import CTCLoss
-from .shaping import Flatten, Identity
+from .smooth_activation import (
+    CELU, GLU, FastGelu, LogSigmoid, Mish, SeLU, Softmax2d, Softmin, Softsign, Tanhshrink,
+)
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 from .unpooling import (

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from .. import ops
 from ..tensor import Tensor
 from .cell import Cell
-from .gates import (
+from .piecewise_activation import (
+    Hardtanh,
+    HShrink,
+    HSigmoid,
+    HSwish,
+    PReLU,
+    ReLU6,
+    RReLU,
+    SoftShrink,
+)
+from .smooth_activation import (
     CELU,
     GLU,
     FastGelu,
@@ -18,16 +28,6 @@ from .gates import (
     Softmin,
     Softsign,
     Tanhshrink,
-)
-from .piecewise import (
-    Hardtanh,
-    HShrink,
-    HSigmoid,
-    HSwish,
-    PReLU,
-    ReLU6,
-    RReLU,
-    SoftShrink,
 )
 
 

@@ -8,10 +8,10 @@ from .. import ops
 from ..dtype import DType, dtype_of, float32
 from ..parameter import Parameter
 from ..tensor import Tensor
+from .batch_norm import given
 from .cell import Cell
 from .initializer import initializer
 from .layers import Init, positive
-from .norm import given
 
 
 class LayerNorm(Cell):

@@ -1,4 +1,4 @@
-"""Cells without weights that arrange their input otherwise: axes, one-hot rows, windows, norms."""
+"""Basic layers without weights: reshaping, rolling, one-hot vectors, clipping."""
 
 from __future__ import annotations
 
@@ -144,3 +144,37 @@ class ClipByNorm(Cell):
     def extend_repr(self) -> str:
         """The axes."""
         return f"axis={self.axis}"
+
+
+class Flatten(Cell):
+    """Joins axes into one.
+
+    Parameters
+    ----------
+    start_dim, end_dim : int
+        The first and the last axis to join.
+    x : Tensor
+        ``[n, ...]``; by default all axes but the first are joined.
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Flatten."""
+        return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
+
+
+class Identity(Cell):
+    """The input as it is.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape.
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Give it back."""
+        return ops.identity(x)
