@@ -75,6 +75,8 @@ def test_row_18_registration() -> None:
         net.insert_child_to_cell("scale", nn.ReLU())
     with pytest.warns(UserWarning, match="CellList"):
         net.hidden = [nn.Dense(2, 2)]
+    net.act = nn.ReLU()
+    net.order = (net.act, net.layers)  # nothing is hidden: both are registered
     net.scale.name = "layers.0.bias"
     with pytest.raises(ValueError, match=r"layers\.0\.bias"):
         net.check_names()

@@ -369,7 +369,11 @@ def analyse(
     ----------
     profiler_path : str or Path
         The folder of a profile, or of several.
-    max_process_number, pretty, step_list, data_simplification
+    max_process_number : int, optional
+        Taken for MindSpore's scripts.
+    step_list : list of int, optional
+        Taken for MindSpore's scripts.
+    pretty, data_simplification : bool
         Taken for MindSpore's scripts, whose files are worked out afterwards.
 
     Raises
