@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import cellwire as cw
@@ -246,3 +248,15 @@ def test_row_39_fused_code_equals_eager_and_launches_less() -> None:
     report = cw.jit.explain(fn)(x).report
     assert len(report.kernels) == report.native_runs == 1
     assert {"tanh", "sigmoid", "exp"} <= set(report.kernels[0].ops)
+
+
+def test_row_60_the_articles_shapes_have_a_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parent.parent))
+    blocks = importlib.import_module("benchmarks.mlp_blocks")
+    monkeypatch.setattr(blocks, "BLOCKS", 2)
+    forward = blocks.cellwire_forward(blocks.make_weights(np.random.default_rng(0)))
+    x, y = (drawn(blocks.BATCH, blocks.WIDTH, seed=seed) for seed in range(2))
+    close(cw.jit(forward, fullgraph=True)(x, y), forward(x, y))
+    report = cw.jit.explain(forward)(x, y).report
+    assert report.native_runs == 1
+    assert len(report.kernels) < 4 * blocks.BLOCKS  # fewer than the ops, many and small
