@@ -8,6 +8,7 @@ from types import ModuleType
 from .engine import (
     amp,
     checkpoint,
+    communication,
     context,
     dataset,
     dtype,
@@ -158,6 +159,7 @@ _PATHS: dict[str, ModuleType] = {
     "profiler": profiler,
     "profiler.mstx": profiler.mstx,
     "profiler.profiler": profiler,
+    "communication": communication,
     "runtime": runtime,
     "train": train,
     "train.amp": amp,
@@ -217,6 +219,7 @@ __all__ = [
     "bool_",
     "build_train_network",
     "byte",
+    "communication",
     "context",
     "dataset",
     "double",

@@ -13,10 +13,12 @@ from typing import Any
 import cellwire as cw
 from cellwire.engine.ops.registry import OPS
 
+ROOT = "cellwire"
 MODULES = {
-    "cellwire": "Tensors, gradients, compiling, context",
+    ROOT: "Tensors, gradients, compiling, context",
     "cellwire.context": "Modes and devices",
     "cellwire.runtime": "Runtime",
+    "cellwire.communication": "Groups of processes",
     "cellwire.ops": "Ops",
     "cellwire.nn": "Cells, losses, optimizers",
     "cellwire.common.initializer": "Initializers",
@@ -69,16 +71,25 @@ def _is_documented(value: Any) -> bool:
 
 def pages() -> Iterator[Page]:
     """Yield the pages in the order of the reference."""
+    elsewhere = _listed_elsewhere()
     for path, title in MODULES.items():
         module = importlib.import_module(path)
         file = path.removeprefix("cellwire.").replace(".", "-")
         families: dict[str, list[str]] = {}
         for name in public_names(module):
+            if path == ROOT and id(getattr(module, name)) in elsewhere:
+                continue
             families.setdefault(_family(path, getattr(module, name)), []).append(name)
         for family, names in sorted(families.items()):
             heading = f"{title}: {family}" if family else title
             ending = f"-{family.replace(' ', '-')}" if family else ""
             yield Page(f"{file}{ending}", heading, path, tuple(sorted(names, key=str.lower)))
+
+
+def _listed_elsewhere() -> set[int]:
+    """Return what a module below the root has too, by identity: it is described there."""
+    modules = [importlib.import_module(path) for path in MODULES if path != ROOT]
+    return {id(getattr(module, name)) for module in modules for name in public_names(module)}
 
 
 def _family(path: str, value: Any) -> str:
