@@ -67,10 +67,10 @@ def test_aux_outputs_pass_through() -> None:
     def fn(x: Tensor) -> tuple[Tensor, Tensor, str]:
         return squares(x), x + 1, "kept"
 
-    (value, aux), slope = value_and_grad(fn, has_aux=True)(x_of(2))
+    (value, more, word), slope = value_and_grad(fn, has_aux=True)(x_of(2))
     assert float(value) == 4
-    assert aux[0].asnumpy().tolist() == [3]
-    assert aux[1] == "kept"
+    assert more.asnumpy().tolist() == [3]
+    assert word == "kept"
     slope_again, aux_again = grad(fn, has_aux=True)(x_of(2))
     assert slope.asnumpy() == slope_again.asnumpy() == 4
     assert aux_again[1] == "kept"

@@ -34,7 +34,7 @@ def check(cell: Any, peer: Any, names: dict[str, str], *arrays: np.ndarray) -> N
 
     weights = tuple(getattr(cell, own) for own in names)
     derive = cw.value_and_grad(weighed, 0, weights, has_aux=True)
-    (_, (out,)), (dx, dweights) = derive(cw.Tensor(first))
+    (_, out), (dx, dweights) = derive(cw.Tensor(first))
     np.testing.assert_allclose(out.data, expected.detach().numpy(), rtol=2e-4, atol=2e-5)
     assert x.grad is not None
     np.testing.assert_allclose(dx.data, x.grad.numpy(), rtol=2e-3, atol=1e-4)

@@ -193,7 +193,7 @@ def test_a_query_that_may_look_at_nothing_gives_zeros_and_no_gradient(compiled: 
     for mask in (truth, numbers):
         run = cw.value_and_grad(attend, 0, has_aux=True)
         run = cw.jit(run, fullgraph=True) if compiled else run
-        (_, (out,)), dq = run(q, cw.Tensor(mask))
+        (_, out), dq = run(q, cw.Tensor(mask))
         assert not out.data[:, 1].any()
         assert not dq.data[:, 1].any()
         assert np.isfinite(dq.data).all()

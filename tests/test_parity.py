@@ -124,7 +124,7 @@ class Peers:
         if not self.grad:
             outputs, grads = leaves(result), []
         else:
-            (_, (outputs,)), found = result
+            (_, outputs), found = result
             grads = leaves(found)
         assert len(outputs) == len(self.expected)
         for ours, theirs in zip(outputs, self.expected, strict=True):

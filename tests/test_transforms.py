@@ -61,7 +61,7 @@ def test_row_10_structures_of_gradients() -> None:
     assert listed(grad(fn, None, [w])(x, y)) == [[2]]
     assert listed(grad(fn, 0, [w])(x, y)) == [[7], [[2]]]
     value, found = value_and_grad(fn, (0,), [w], has_aux=True)(x, y)
-    assert listed(value) == [[6], [[11]]]
+    assert listed(value) == [[6], [11]]
     assert listed(found) == [[[6]], [[2]]]
     assert listed(grad(fn, has_aux=True)(x, y)) == [[6], [[11]]]
 

@@ -43,9 +43,10 @@ def value_and_grad(
     Returns
     -------
     callable
-        Gives ``(value, gradients)``; with both positions and weights the gradients are
-        ``(inputs, weights)``. Arguments that are no tensors are skipped. A weight that does not
-        influence the value, or is frozen (``requires_grad`` false), has a gradient of zeros.
+        Gives ``(value, gradients)``, with ``has_aux`` ``((value, aux, ...), gradients)``; with
+        both positions and weights the gradients are ``(inputs, weights)``. Arguments that are no
+        tensors are skipped. A weight that does not influence the value, or is frozen
+        (``requires_grad`` false), has a gradient of zeros.
 
     Raises
     ------
@@ -131,8 +132,6 @@ def derive(
         grads = [next(found) if id(t) in kept else zeros_for(t) for t in wrt]
     finally:
         record.clear()
-    if has_aux:
-        return (value[0], tuple(value[1:])), grads
     return value, grads
 
 
@@ -186,7 +185,7 @@ def grad(
     @functools.wraps(fn, updated=())
     def derived(*args: Any, **kwargs: Any) -> Any:
         value, grads = both(*args, **kwargs)
-        return (grads, value[1]) if has_aux else grads
+        return (grads, value[1:]) if has_aux else grads
 
     return derived
 

@@ -203,8 +203,7 @@ class TrainOneStepCell(Cell):
             loss = self.network(*given)
             return ops.mul(loss, ops.cast(_scalar(scale), loss.dtype)), loss
 
-        values, grads = value_and_grad(scaled, None, self.weights, has_aux=True)(*inputs)
-        (loss,) = values[1]
+        (_, loss), grads = value_and_grad(scaled, None, self.weights, has_aux=True)(*inputs)
         return loss, grads
 
 

@@ -114,7 +114,7 @@ def gradients_of(
 
     derived: Any = value_and_grad(forward, None, trained, has_aux)
     value, gradients = derived()
-    return (value[0], *value[1]) if has_aux else (value,), gradients
+    return value if has_aux else (value,), gradients
 
 
 def square(array: np.ndarray) -> float:
