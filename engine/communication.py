@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 BACKENDS = ("gloo", "hccl", "mccl", "nccl")
 _started: list[bool] = []
 

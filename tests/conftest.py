@@ -15,6 +15,14 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests counted (``record_property("count", text)``), from all processes."""
+    for report in terminalreporter.getreports("passed"):
+        for name, text in report.user_properties:
+            if name == "count":
+                terminalreporter.write_line(str(text))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep compiled kernels in a temporary folder, for this process and those it starts."""
