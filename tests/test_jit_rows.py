@@ -339,6 +339,20 @@ def test_row_31_what_code_asks_of_sizes_is_answered_for_each(fn: Callable[..., A
         close(run(ones(size)), fn(ones(size)))
 
 
+def test_row_31_sizes_may_be_computed_with(traces: Traces) -> None:
+    def fn(x: cw.Tensor) -> cw.Tensor:
+        half = ops.zeros((x.shape[0], x.shape[1] // 2))
+        return x.sum(1) / x.shape[1] + half.sum(1) + ops.sqrt(x.mean()) * x.shape[0]
+
+    derive = cw.jit(cw.value_and_grad(lambda x: fn(x).sum()), fullgraph=True)
+    for rows, columns in ((3, 4), (5, 6), (2, 8)):
+        x = ones(rows, columns) * 2
+        value, slope = derive(x)
+        close(value, fn(x).sum())
+        close(slope, cw.grad(lambda x: fn(x).sum())(x))
+    assert len(traces) == 2
+
+
 def test_row_31_the_number_of_plans_is_bounded() -> None:
     fn = cw.jit(lambda x: x + 1)
     for size in range(1, 80):

@@ -276,24 +276,30 @@ def closed(graph: Graph, sizes: Sizes) -> Graph:
             known[old] = Value(old.index, substitute(old.aval, sizes), old.origin)
         return known[old]
 
-    nodes = tuple(
-        Node(
-            node.op,
-            tuple(map(value, node.inputs)),
-            tuple(map(value, node.outputs)),
-            tuple((name, _put_in(attr, sizes)) for name, attr in node.attrs),
-            node.origin,
-        )
-        for node in graph.nodes
-    )
     constants: dict[Value, np.ndarray] = {value(v): a for v, a in graph.constants.items()}
-    made = Graph(
-        tuple(map(value, graph.inputs)), nodes, tuple(map(value, graph.outputs)), constants
-    )
+    nodes: list[Node] = []
+    ones: set[Value] = set()
+    for node in graph.nodes:
+        inputs, outputs = tuple(map(value, node.inputs)), tuple(map(value, node.outputs))
+        if node.op.name == "sum" and inputs[0] in ones:  # how gradients count what is open
+            constants[outputs[0]] = _count(inputs[0].aval, outputs[0].aval)
+            continue
+        ones.update(outputs if node.op.name == "ones_like" else ())
+        attrs = tuple((name, _put_in(attr, sizes)) for name, attr in node.attrs)
+        nodes.append(Node(node.op, inputs, outputs, attrs, node.origin))
+    ends = tuple(map(value, graph.outputs))
+    made = Graph(tuple(map(value, graph.inputs)), tuple(nodes), ends, constants)
     verify(made)
     if any(isinstance(dim, SymDim) for new in known.values() for dim in new.aval.shape):
         raise GraphError("a size stays open")
     return made
+
+
+def _count(summed: Aval, total: Aval) -> np.ndarray:
+    """Return the sum of ones over some axes: how many there are for each result."""
+    count: Any = summed.size // total.size if total.size else 0
+    shape: Any = total.shape
+    return np.full(shape, count, total.dtype.numpy)
 
 
 def _put_in(attr: Any, sizes: Sizes) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..dtype import DType, bool_, dtype_of, float32, int64, promote, promote_scalar
-from ..shape import Aval
+from ..shape import Aval, SymDim
 from ..tensor import Tensor, to_array, wrap
-from .registry import Call, GradContext, Grads, Pointwise, op, traces
+from .registry import OPS, Call, GradContext, Grads, Pointwise, op, traces
 
 TensorLike = Any
 """A tensor, a Python number, a NumPy array or a nested sequence of numbers."""
@@ -35,7 +35,14 @@ def as_tensor(value: TensorLike, dtype: DType | None = None) -> Tensor:
     if isinstance(value, bool | int | float):
         kind = dtype or dtype_of(type(value))
         return literal(value, kind)
+    if isinstance(value, SymDim):
+        return _number_of(value, dtype or int64)
     return wrap(to_array(value, dtype))
+
+
+def _number_of(size: SymDim, dtype: DType) -> Tensor:
+    """Return a size that is not known yet as a tensor without axes: it is filled in when known."""
+    return OPS["full"].function((), size, dtype)
 
 
 def as_float(value: TensorLike) -> Tensor:
@@ -70,6 +77,9 @@ def _meet(tensor: Tensor, other: TensorLike) -> tuple[Tensor, Tensor]:
     if isinstance(other, bool | int | float):
         dtype = promote_scalar(tensor.dtype, other)
         return cast_to(tensor, dtype), literal(other, dtype)
+    if isinstance(other, SymDim):
+        dtype = promote_scalar(tensor.dtype, 1)
+        return cast_to(tensor, dtype), _number_of(other, dtype)
     second = as_tensor(other)
     dtype = promote(tensor.dtype, second.dtype)
     return cast_to(tensor, dtype), cast_to(second, dtype)
