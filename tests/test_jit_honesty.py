@@ -479,3 +479,13 @@ def test_integers_are_derived_in_compiled_code_as_in_eager(dtype: Any) -> None:
     for derived in (cw.grad(run), cw.jit(cw.grad(fn), fullgraph=True), cw.grad(fn)):
         assert derived(x).tolist() == [7, 13]
         assert derived(x).dtype is dtype
+
+
+def test_limits_of_a_float_type_that_are_asked_for_first_inside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ml_dtypes.finfo._finfo_cache", {})
+    loss = nn.BCELoss()
+    run = cw.jit(lambda chance, label: loss(chance, label), fullgraph=True)
+    half, ones = (cw.Tensor(np.full((2, 1), value, np.float32)) for value in (0.5, 1.0))
+    assert run(half, ones).item() == pytest.approx(np.log(2.0))

@@ -38,7 +38,8 @@ PRINT_CODE = Print.__call__.__code__
 MAKING_CODES = tuple(kind.__init__.__code__ for kind in (Tensor, LazyTensor, Parameter))
 STDLIB = sysconfig.get_paths()["stdlib"]
 LIBRARIES = tuple(
-    f"{sysconfig.get_paths()['purelib']}/{name}/" for name in ("numpy", "scipy", "llvmlite")
+    f"{sysconfig.get_paths()['purelib']}/{name}/"
+    for name in ("numpy", "scipy", "llvmlite", "ml_dtypes")
 )
 PRINT_ADVICE = "print outside the compiled function, or return the value"
 OWN_FILES = ("cell.py", "hooks.py", "precision.py", "registration.py", "state_dict.py")
