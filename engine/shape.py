@@ -175,6 +175,11 @@ Dim: TypeAlias = int | SymDim
 Shape: TypeAlias = tuple[Dim, ...]
 
 
+def comparable(*sizes: Dim) -> bool:
+    """Return whether sizes can be compared: numbers, and open sizes while one answers for them."""
+    return bool(deciders) or not any(isinstance(size, SymDim) for size in sizes)
+
+
 def _bracket(dim: Dim) -> str:
     return str(dim) if isinstance(dim, int) else f"({dim})"
 

@@ -339,6 +339,29 @@ def test_row_31_what_code_asks_of_sizes_is_answered_for_each(fn: Callable[..., A
         close(run(ones(size)), fn(ones(size)))
 
 
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x[3],
+        lambda x: x.narrow(0, 2, 2),
+        lambda x: x.reshape(-1, 2),
+        lambda x: ops.slice(x, (1,), (3,)),
+        lambda x: ops.topk(x, 4)[0],
+    ],
+)
+def test_row_31_sizes_that_do_not_fit_are_errors_at_each_call(fn: Callable[..., Any]) -> None:
+    run = cw.jit(fn, fullgraph=True)
+    for size in (6, 8, 10, 3, 6, 1, 8):
+        x = ones(size)
+        try:
+            wanted = fn(x)
+        except (ValueError, IndexError) as error:
+            with pytest.raises(type(error)):
+                run(x)
+        else:
+            close(run(x), wanted)
+
+
 def test_row_31_sizes_may_be_computed_with(traces: Traces) -> None:
     def fn(x: cw.Tensor) -> cw.Tensor:
         half = ops.zeros((x.shape[0], x.shape[1] // 2))

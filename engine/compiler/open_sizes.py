@@ -174,7 +174,12 @@ class Family:
         if len(self.traces) >= MAX_TRACES:
             self._close(f"code asks for sizes in more than {MAX_TRACES} ways")
             return trace_call(function, arguments)
-        return self._traced_open(function, arguments, shapes) or trace_call(function, arguments)
+        found = self._traced_open(function, arguments, shapes)
+        if isinstance(found, Made):
+            return found
+        made = trace_call(function, arguments)  # where the error is the code's own, it comes again
+        self._close(found)
+        return made
 
     @staticmethod
     def _at(found: OpenTrace, sizes: Sizes) -> Made | None:
@@ -200,7 +205,8 @@ class Family:
 
     def _traced_open(
         self, function: Callable[..., Any], arguments: Arguments, shapes: list[tuple[int, ...]]
-    ) -> Made | None:
+    ) -> Made | str:
+        """Return the trace with open sizes, or why there can be none."""
         wanted, sizes = self._named(shapes)
         asked = Asked(sizes)
         saved = streams.state().save()
@@ -214,10 +220,9 @@ class Family:
             self._check(made)
             found = OpenTrace(made, wanted, asked.questions)
             closing = found.at(sizes)
-        except Exception as error:  # the trace with numbers tells whether it is the code's own
+        except Exception as error:
             streams.state().restore(saved)
-            self._close(str(error))
-            return None
+            return str(error)
         self.traces.append(found)
         return closing
 

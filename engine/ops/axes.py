@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..shape import Aval, Dim, ShapeError, SymDim, shape_text
+from ..shape import Aval, Dim, ShapeError, comparable, shape_text
 from ..tensor import Tensor
 from . import slicing
 from .cast import TensorLike, as_tensor
@@ -350,7 +350,7 @@ def narrow(input: TensorLike, axis: int, start: int, length: int) -> Call:
     at = normalize_axis("narrow", axis, len(tensor.shape))
     size = tensor.shape[at]
     begin: Dim = start + size if isinstance(start, int) and start < 0 else start
-    known = not any(isinstance(item, SymDim) for item in (size, begin, length))
+    known = comparable(size, begin, length)
     if known and not 0 <= begin <= begin + length <= size:  # pyright: ignore[reportOperatorIssue]
         raise ShapeError(
             f"narrow: {length} elements from {start} on do not lie within axis {axis} of size"

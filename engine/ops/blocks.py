@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..shape import Dim, ShapeError, SymDim, element_count, shape_text
+from ..shape import Dim, ShapeError, comparable, element_count, shape_text
 from ..tensor import Tensor
 from . import slicing
 from .array import reshape, transpose
@@ -17,7 +17,7 @@ from .rules import require_ndim
 
 
 def _divides(name: str, size: Dim, by: Dim, what: str) -> None:
-    if (size // by) * by != size and not isinstance(size, SymDim):
+    if (size // by) * by != size and comparable(size):
         raise ShapeError(f"{name}: {what} {size} must be a multiple of {by}.")
 
 

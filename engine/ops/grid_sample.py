@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtype import int64
-from ..shape import ShapeError, shape_text
+from ..shape import ShapeError, comparable, shape_text
 from ..tensor import Tensor
 from . import clipping, creation, linalg, logic, math, rounding
 from .array import expand_dims, reshape, transpose
@@ -249,7 +249,7 @@ def affine_grid(theta: TensorLike, size: Sequence[int], align_corners: bool = Fa
             f"affine_grid: theta {shape_text(matrix.shape)} must be [n, 2, 3] for a size of four"
             f" numbers or [n, 3, 4] for five; size is {tuple(size)}."
         )
-    if isinstance(matrix.shape[0], int) and size[0] != matrix.shape[0]:
+    if comparable(matrix.shape[0]) and size[0] != matrix.shape[0]:
         raise ShapeError(f"affine_grid: size {tuple(size)} must begin with {matrix.shape[0]}.")
     attrs = {"sizes": tuple(int(n) for n in sizes), "align_corners": bool(align_corners)}
     return (matrix,), attrs

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dtype import DType, int64
-from ..shape import Aval, Dim, Shape, ShapeError, SymDim, element_count, shape_text
+from ..shape import Aval, Dim, Shape, ShapeError, comparable, element_count, shape_text
 from ..tensor import Tensor
 from . import slicing
 from .cast import TensorLike, as_tensor
@@ -177,7 +177,7 @@ def slice(input_x: TensorLike, begin: Sequence[int], size: Sequence[int]) -> Cal
             f" input_x {shape_text(x.shape)}."
         )
     for axis, (start, count, whole) in enumerate(zip(starts, counts, x.shape, strict=True)):
-        known = not any(isinstance(n, SymDim) for n in (start, count, whole))
+        known = comparable(start, count, whole)
         if known and not (start >= 0 and count >= -1 and start + max(count, 0) <= whole):
             raise ShapeError(
                 f"slice: {count} elements from {start} on do not lie within axis {axis} of size"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..shape import Aval, Dim, ShapeError, shape_text
+from ..shape import Aval, Dim, ShapeError, comparable, shape_text
 from ..tensor import Tensor
 from .cast import TensorLike, as_tensor
 from .expansion import expanded
@@ -57,7 +57,7 @@ def _size(
         return usual
     given = tuple(output_size)[-axes:]
     fits = [
-        not isinstance(u, int) or abs(size - u) < step
+        not comparable(u) or -step < size - u < step
         for size, u, step in zip(given, usual, stride, strict=False)
     ]
     if len(tuple(output_size)) not in (axes, axes + 2) or len(fits) != axes or not all(fits):
