@@ -110,8 +110,8 @@ class Parameter(LazyTensor):
             return self
         source = data.data if isinstance(data, Tensor) else np.asarray(data)
         if records:
-            # Running statistics change in the forward pass, so what ops read of them is kept.
-            note_write(self, None if self.requires_grad else self.data.copy())
+            # What ops read of it before is kept: running statistics change in the forward pass.
+            note_write(self, self.data.copy())
         if source.shape != self.shape:
             if not slice_shape:
                 raise ValueError(

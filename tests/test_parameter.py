@@ -125,8 +125,9 @@ def test_gradients_do_not_flow_through_assignments() -> None:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_gradients_use_what_was_read_before_a_write(compiled: bool) -> None:
-    p = parameter(1, 2, requires_grad=False)
+@pytest.mark.parametrize("trained", [False, True])
+def test_gradients_use_what_was_read_before_a_write(compiled: bool, trained: bool) -> None:
+    p = parameter(1, 2, requires_grad=trained)
 
     def loss(x: cw.Tensor) -> cw.Tensor:
         read = (p * x).sum()
@@ -147,7 +148,7 @@ def test_gradients_of_overwritten_weights_are_refused(compiled: bool) -> None:
         p.set_data(p * 10)
         return read
 
-    run = cw.grad(loss)
+    run = cw.grad(loss, None, weights=[p])
     if compiled:
         with pytest.raises(JitError, match="after it was read"):
             cw.jit(run, fullgraph=True)(cw.Tensor([3.0, 4.0]))

@@ -146,7 +146,7 @@ def test_running_statistics_change_once() -> None:
     compare(*found)
 
 
-def test_what_the_block_reads_must_not_change_before_the_gradient() -> None:
+def test_a_block_runs_again_on_what_it_read_before_a_write() -> None:
     w = Parameter([2.0], "w")
 
     def fn(x: Tensor) -> Tensor:
@@ -154,8 +154,11 @@ def test_what_the_block_reads_must_not_change_before_the_gradient() -> None:
         w.set_data(Tensor([5.0]))
         return y * x
 
+    assert grad(fn)(Tensor([1.0])).tolist() == [4]
+    assert w.tolist() == [5]
+    w.set_data(Tensor([2.0]))
     with pytest.raises(RuntimeError, match="written to afterwards"):
-        grad(fn)(Tensor([1.0]))
+        grad(fn, None, w)(Tensor([1.0]))
 
 
 def test_hooks_in_a_block_run_again() -> None:

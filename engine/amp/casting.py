@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +101,11 @@ class Casting:
 
     def note_break(self, reason: Any) -> None:
         """Leave reasons not to compile to the trace itself, which hears of them too."""
+
+    def check_derived(self, trained: Container[int]) -> None:
+        """Let the trace below, if there is one, refuse to derive by what was overwritten."""
+        if self.outer is not None:
+            self.outer.check_derived(trained)
 
     @contextmanager
     def again(self) -> Iterator[None]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.registry import Entry
+from ..ops.registry import Entry, active_trace
+from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .backward import needed_entries
 from .record import Record, Write
@@ -26,17 +27,23 @@ def settle_writes(
     ------
     RuntimeError
         If another tensor shares the memory and was made before but used after the write, or if a
-        value that gradients need was overwritten without a copy.
+        value that gradients need was overwritten without a copy; also if a trained Parameter that
+        is derived by was written to after it was read: by which of its values is not clear.
     """
+    trained = {id(t): t for t in wrt if isinstance(t, Parameter) and t.requires_grad}
+    tracer = active_trace()
+    if tracer is not None:
+        tracer.check_derived(trained)
     if not record.writes:
         return record.entries, list
+    writes = [w._replace(before=None) if id(w.tensor) in trained else w for w in record.writes]
     entries = list(record.entries)
     first: dict[int, Tensor] = {}
-    for write in record.writes:
+    for write in writes:
         if write.before is not None:
             _part(entries, write, first)
             _part_views(entries, write, {id(t) for t in (*outputs, *wrt)})
-    _check(record, entries, outputs, wrt, first)
+    _check(writes, entries, outputs, wrt, first)
 
     def handles(tensors: Sequence[Tensor]) -> list[Tensor]:
         known = {id(tensor) for entry in entries for tensor in entry.outputs}
@@ -107,7 +114,7 @@ def _view_of_copy(view: np.ndarray, base: np.ndarray, copy: Any) -> np.ndarray:
 
 
 def _check(
-    record: Record,
+    writes: Sequence[Write],
     entries: list[Entry],
     outputs: Sequence[Tensor],
     wrt: Sequence[Tensor],
@@ -115,7 +122,7 @@ def _check(
 ) -> None:
     needed = needed_entries(entries, outputs, [first.get(id(t), t) for t in wrt])
     kept = {id(entry) for entry, _ in needed}
-    for write in record.writes:
+    for write in writes:
         stale: dict[int, Tensor] = {}
         for position, entry in enumerate(entries):
             if position < write.position:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +51,8 @@ class Trace:
         self.broken: TraceBreak | None = None
         self.frozen = False
         self.stale: set[Value] = set()
+        self.overwritten: set[int] = set()
+        """Identities of Parameters that were written to while a record held what was read."""
         """Views of memory that was written to afterwards: eagerly they would have changed."""
         self._count = 0
 
@@ -224,20 +226,25 @@ class Trace:
         Views of it are not to be used from now on: eagerly they would show the new values.
         """
         before = Traced(self, self.value_of(tensor))
-        if getattr(tensor, "requires_grad", False) and any(
+        if any(
             read is tensor
             for record in registry.active_records()
             for entry in record.entries
             for read in entry.inputs
         ):
-            raise TraceBreak(
-                "a trained Parameter is written to after it was read, in a function that is"
-                " derived",
-                "write to it after the gradient is taken, as optimizers do",
-            )
+            self.overwritten.add(id(tensor))
         views = views_of(self, before.ssa, tuple(tensor.shape), None, graphs=False)
         tell_records(tensor, before, None, views)
         self.stale.update(views)
+
+    def check_derived(self, trained: Container[int]) -> None:
+        """Refuse to derive by a Parameter of which a record read two values."""
+        if any(number in trained for number in self.overwritten):
+            raise TraceBreak(
+                "a trained Parameter is written to after it was read, in a function that is"
+                " derived by it",
+                "write to it after the gradient is taken, as optimizers do",
+            )
 
     def guard_outcome(
         self, value: Value, outcome: Any, index: int | tuple[int, ...] | None

@@ -15,7 +15,7 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, ParamSpec, Protocol
@@ -237,6 +237,10 @@ class Tracer(Protocol):
 
     def note_break(self, reason: Any) -> None:
         """Learn of a reason why the trace cannot be finished, caught by the code or not."""
+        ...
+
+    def check_derived(self, trained: Container[int]) -> None:
+        """Learn the identities of trained Parameters that are derived by now."""
         ...
 
     def again(self) -> AbstractContextManager[None]:

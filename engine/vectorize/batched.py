@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
@@ -209,6 +209,9 @@ class BatchTrace:
 
     def note_break(self, reason: Any) -> None:
         """Leave it to the traces around this one."""
+
+    def check_derived(self, trained: Container[int]) -> None:
+        """Refuse nothing: the records know what was written to."""
 
     def again(self) -> AbstractContextManager[None]:
         """Change nothing: ops keep their element types here."""

@@ -160,6 +160,18 @@ class Written(nn.Cell):
         return out
 
 
+class Derived(nn.Cell):
+    """Gradients of all inputs of another Cell."""
+
+    def __init__(self, net: nn.Cell) -> None:
+        super().__init__(auto_prefix=False)
+        self.net = net
+        self.derive = ops.GradOperation(get_all=True)
+
+    def construct(self, *inputs: Tensor) -> Any:
+        return self.derive(self.net)(*inputs)
+
+
 def main(folder: Path) -> None:
     batch = Tensor(np.random.randn(4, 6).astype(np.float32))
     net = Deep(3, 6)
@@ -190,3 +202,5 @@ def main(folder: Path) -> None:
     written = Written()
     assert int(written(Tensor(np.array(1), ms.int32))) == 0 + 1 + 2 + 3
     assert int(written.weight) == 3
+    (derived,) = Derived(written)(Tensor(np.array(1), ms.int32))
+    assert int(derived) == 6
