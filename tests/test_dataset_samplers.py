@@ -104,6 +104,20 @@ def test_samplers_stand_on_each_other_and_can_be_changed() -> None:
     assert order(data) == [5, 3]
 
 
+def test_a_dataset_is_the_source_of_another() -> None:
+    rows = sampled(ds.SequentialSampler(2, 4))
+    assert [int(rows[number][0]) for number in (0, 3, -1)] == [2, 5, 5]
+    with pytest.raises(IndexError, match="NumpySlicesDataset has 4 rows, no row 4"):
+        rows[4]
+    shuffled = ds.GeneratorDataset(rows, ["x", "label"], shuffle=True)
+    assert shuffled.get_dataset_size() == 4
+    assert sorted(order(shuffled)) == [2, 3, 4, 5]
+    passing = ds.GeneratorDataset(lambda: iter(range(3)), "x")
+    assert order(ds.GeneratorDataset(passing, "x")) == [0, 1, 2]
+    with pytest.raises(ValueError, match="shuffle, sampler and shards need"):
+        ds.GeneratorDataset(passing, "x", shuffle=True)
+
+
 def test_parts_of_sampled_rows_are_parts_of_what_the_sampler_gives() -> None:
     first, second = sampled(ds.SubsetSampler([7, 5, 3, 1])).split([1, 3], randomize=False)
     assert (order(first), order(second)) == ([7], [5, 3, 1])

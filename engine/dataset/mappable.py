@@ -38,6 +38,19 @@ class MappableDataset(Dataset):
         """The rows of these numbers, stacked; only where ``stacked`` is true."""
         raise NotImplementedError
 
+    # rows by number: one dataset can be the source of another
+
+    def __len__(self) -> int:
+        return self.get_dataset_size()
+
+    def __getitem__(self, number: int) -> Row:
+        """The row of that number; where a sampler chose rows, as the first pass counts them."""
+        count = len(self)
+        if not -count <= number < count:
+            raise IndexError(f"{type(self).__name__} has {count} rows, no row {number}.")
+        number %= count
+        return self.row(number if _takes_all(self.sampler) else int(self.order(0)[number]))
+
     # what a sampler asks
 
     def source_size(self) -> int:

@@ -174,6 +174,7 @@ class GeneratorDataset(MappableDataset):
     ) -> None:
         where = "GeneratorDataset"
         mapped = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        mapped = mapped and getattr(source, "mapped", True)  # a GeneratorDataset of an iterable
         length = getattr(source, "__len__", None)
         if not mapped and not callable(source) and not hasattr(source, "__iter__"):
             raise TypeError(
