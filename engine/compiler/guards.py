@@ -16,7 +16,7 @@ from typing import Any
 from ..autograd.tensor_hooks import hooks_of
 from ..parameter import Parameter, switches
 from ..tensor import Tensor
-from .chains import Chain, Held, TooLargeError, snapshot
+from .chains import SCALARS, Chain, Held, TooLargeError, snapshot
 from .functions import Functions
 from .traced import TraceBreak, in_package
 
@@ -224,7 +224,18 @@ def _test(source: str, guard: Guard, number: int, names: dict[str, Any]) -> str:
         if not expected[1]:
             return f"not {source}"
         return f"[*(v := {source})] == n{number} and [*map(id, v.values())] == i{number}"
+    now = guard.chain.value()
+    if _is_fixed(now) and snapshot(now) == expected:  # the same object is the same value
+        names[f"o{number}"] = now
+        return f"((v := {source}) is o{number} or snapshot(v) == {name})"
     return f"snapshot({source}) == {name}"
+
+
+def _is_fixed(value: Any) -> bool:
+    """Return whether a value, and all in it, cannot change."""
+    if type(value) in (tuple, frozenset):
+        return all(_is_fixed(part) for part in value)
+    return type(value) in SCALARS
 
 
 def _is_number_or_text(expected: Any) -> bool:

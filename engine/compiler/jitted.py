@@ -101,11 +101,10 @@ class Jitted:
         return f"jit({self.function!r})"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            for quick in self.quick:
-                result = quick(args)
-                if result is not None:
-                    return result
+        for quick in self.quick:
+            result = quick(args, kwargs)
+            if result is not None:
+                return result
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -145,8 +144,8 @@ class Jitted:
             if not done:
                 done, result = self._new(situation, Arguments(leaves, structure, numbers), key)
             if done:
-                if not kwargs and situation.paths:
-                    self._keep_quick(situation.paths[0], args)
+                if situation.paths:
+                    self._keep_quick(situation.paths[0], args, kwargs)
                 return result
         if numbers and not situation.crowded:
             self.literal.add(key[0])  # pyright: ignore[reportIndexIssue]
@@ -167,7 +166,9 @@ class Jitted:
                     return True, result
         return False, None
 
-    def _keep_quick(self, path: Specialisation, args: tuple[Any, ...]) -> None:
+    def _keep_quick(
+        self, path: Specialisation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         """Let the next such call go the short way, if there is one.
 
         Its text is written at the 2nd, 4th, 8th, ... call that went the long way: what it relies
@@ -176,7 +177,7 @@ class Jitted:
         path.long_calls += 1
         if path.long_calls & (path.long_calls - 1) or path.long_calls == 1:
             return
-        before, path.quick = path.quick, quick_call(path, args)
+        before, path.quick = path.quick, quick_call(path, args, kwargs)
         kept = [quick for quick in self.quick if quick is not before]
         self.quick = [path.quick, *kept][:MAX_QUICK] if path.quick is not None else kept
 

@@ -26,17 +26,23 @@ from .structure import LEAF, unflatten
 MAX_QUICK = 4
 """Generated functions that a call tries, the latest first."""
 
-QuickCall = Callable[[tuple[Any, ...]], Any]
+MAX_CHECKS = 256
+"""Lines of a function: with more arguments than these look at, the long way costs little more."""
+
+QuickCall = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 """Returns the results for these arguments; None where the call is another one."""
 
 RUN = Plan.run
 """What runs plans while nobody measures them."""
 
+CONTAINERS = (tuple, list, dict)
 PLAIN = (int, bool, str, type(None))
 
 
-def quick_call(path: Specialisation, args: Sequence[Any]) -> QuickCall | None:
-    """Return the function for calls like ``path(*args)``, None if they need the long way."""
+def quick_call(
+    path: Specialisation, args: Sequence[Any], kwargs: dict[str, Any]
+) -> QuickCall | None:
+    """Return the function for calls like this one, which took ``path``; None if there is none."""
     plan = path.plan
     if path.outcomes or path.held is None or plan.direct is None or plan.copies:
         return None
@@ -49,9 +55,10 @@ def quick_call(path: Specialisation, args: Sequence[Any]) -> QuickCall | None:
     if any(position not in plan.in_place for position in written):
         return None
     writer = Writer(path)
-    if not all(writer.argument(i, leaf) for i, leaf in enumerate(args)):
-        return None
-    return writer.write(len(args))
+    given = [(f"a{i}", f"args[{i}]", arg) for i, arg in enumerate(args)]
+    given += [(f"k{i}", f"kwargs.get({n!r}, missing)", kwargs[n]) for i, n in enumerate(kwargs)]
+    fits = all(writer.argument(*each) for each in given) and len(writer.lines) <= MAX_CHECKS
+    return writer.write(len(args), len(kwargs)) if fits else None
 
 
 class Writer:
@@ -61,6 +68,7 @@ class Writer:
         self.path = path
         self.names: dict[str, Any] = {
             "Tensor": Tensor, "new": object.__new__, "array": np.array, "empty": np.empty,
+            "missing": object(),
             "traces": traces, "records": records, "hooked": hooked, "context": context,
             "Plan": Plan, "run": RUN, "hold": path.reads.hold, "lock": path.plan.lock,
             "unflatten": unflatten, "note": count_write, "structure": path.call.structure,
@@ -68,6 +76,8 @@ class Writer:
         }  # fmt: skip
         self.lines: list[str] = []
         self.slots: list[str] = []
+        self.count = 0
+        """Leaves of the arguments so far."""
 
     def bind(self, name: str, value: Any) -> str:
         """Give a value a name in the text."""
@@ -78,53 +88,69 @@ class Writer:
         """Go the long way where ``text`` is true."""
         self.lines.append(f"if {text}: return None")
 
-    def argument(self, i: int, leaf: Any) -> bool:
-        """Check one argument as the signature does; whether it can be."""
-        kind = leaf.__class__
+    def argument(self, name: str, source: str, given: Any) -> bool:
+        """Check one argument, which ``source`` is, as the signature does; whether it can be."""
+        self.lines.append(f"{name} = {source}")
+        kind = given.__class__
+        if kind not in CONTAINERS:
+            return self._leaf(name, given)
+        self.test(f"{name}.__class__ is not {kind.__name__} or len({name}) != {len(given)}")
+        if kind is not dict:
+            parts = [(f"{name}_{i}", f"{name}[{i}]", item) for i, item in enumerate(given)]
+        elif all(key.__class__ is str for key in given):
+            self.test(f"[*{name}] != {[*given]!r}")
+            keys = enumerate(given.items())
+            parts = [(f"{name}_{i}", f"{name}[{key!r}]", item) for i, (key, item) in keys]
+        else:
+            return False
+        return all(self.argument(*part) for part in parts)
+
+    def _leaf(self, name: str, leaf: Any) -> bool:
+        kind, i = leaf.__class__, self.count
+        self.count += 1
         if kind is Tensor:
             shape, dtype = self.bind(f"s{i}", leaf.data.shape), self.bind(f"t{i}", leaf.data.dtype)
             whole = self.bind(f"w{i}", np.empty(leaf.data.shape, leaf.data.dtype).strides)
-            self.test(f"a{i}.__class__ is not Tensor")
-            self.lines.append(f"d{i} = a{i}.data")
+            self.test(f"{name}.__class__ is not Tensor")
+            self.lines.append(f"d{i} = {name}.data")
             self.test(f"d{i}.dtype is not {dtype} or d{i}.shape != {shape}")
             self.test(f"d{i}.strides != {whole}")
             self.slots.append(f"id(d{i})")
             return leaf.data.strides == self.names[whole]
-        if is_input(leaf, i, self.path.promoted) and kind is float:
-            self.test(f"a{i}.__class__ is not float")
-            self.lines.append(f"d{i} = array(a{i}, float32)")
+        if kind is float and is_input(leaf, i, self.path.promoted):
+            self.test(f"{name}.__class__ is not float")
+            self.lines.append(f"d{i} = array({name}, float32)")
             self.slots.append(f"id(d{i})")
             return True
         if isinstance(leaf, Parameter):
-            self.test(f"a{i} is not {self.bind(f'e{i}', leaf)}")
+            self.test(f"{name} is not {self.bind(f'e{i}', leaf)}")
             return True
         if kind in PLAIN or (kind is float and leaf):
-            self.test(f"a{i}.__class__ is not {self.bind(f'k{i}', kind)}")
-            self.test(f"a{i} != {self.bind(f'e{i}', leaf)}")
+            self.test(f"{name}.__class__ is not {self.bind(f'y{i}', kind)}")
+            self.test(f"{name} != {self.bind(f'e{i}', leaf)}")
             return True
         return False
 
-    def write(self, count: int) -> QuickCall:
+    def write(self, count: int, named: int) -> QuickCall:
         """Write the whole function around the checks of its arguments."""
         before, self.lines = self.lines, []
-        self.test(f"len(args) != {count} or traces or records or hooked or not context.jit")
+        self.test(f"len(args) != {count} or len(kwargs) != {named} or not context.jit")
+        self.test("traces or records or hooked")
         self.test("Plan.run is not run")  # the profiler measures plans
-        if count:
-            self.lines.append(f"{', '.join(f'a{i}' for i in range(count))}, = args")
         self.lines += before
         self.test("not hold()")
         self._captured()
         made = self._made()
         with_lock = f"with lock: call(pack(address, {', '.join(self.slots)}))"
         self.lines += [with_lock, *made]
-        text = "def quick(args):\n" + "".join(f"    {line}\n" for line in self.lines)
+        text = "def quick(args, kwargs):\n" + "".join(f"    {line}\n" for line in self.lines)
         exec(compile(text, "<quick call>", "exec"), self.names)
         return self.names["quick"]
 
     def _captured(self) -> None:
         """Look whether the captured tensors still have the arrays of the last call."""
         for number, (tensor, array) in enumerate(self.path.held or ()):
-            known = self.bind(f"k{number}_", array)
+            known = self.bind(f"h{number}", array)
             self.test(f"{self.bind(f'c{number}', tensor)}.data is not {known}")
         plan = self.path.plan
         fixed = [*self.path.arrays, *plan.shared]

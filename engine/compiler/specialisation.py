@@ -38,7 +38,7 @@ class Specialisation:
     """Whether each call draws random keys."""
     long_calls: int = 0
     """Calls that were looked up by their signature."""
-    quick: Callable[[tuple[Any, ...]], Any] | None = None
+    quick: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
     """The function that checks and runs such a call at once, if one was made."""
 
     def __post_init__(self) -> None:
