@@ -83,6 +83,14 @@ def cellwire_steps(weights: Weights, x: np.ndarray, y: np.ndarray) -> dict[str, 
     }
 
 
+def torch_loss(functional: Any, blocks: list[list[Any]], x: Any, y: Any) -> Any:
+    """Return the loss of the blocks as PyTorch's functions compute it."""
+    for scale, shift, weight, bias in blocks:
+        x = functional.layer_norm(x + y, (WIDTH,), scale, shift, 1e-5)
+        x = functional.relu(functional.linear(x, weight, bias))
+    return x.square().mean()
+
+
 def torch_steps(weights: Weights, x: np.ndarray, y: np.ndarray) -> dict[str, Call]:
     """Return PyTorch's eager step and its parts, or nothing where PyTorch is not installed."""
     try:
@@ -90,7 +98,6 @@ def torch_steps(weights: Weights, x: np.ndarray, y: np.ndarray) -> dict[str, Cal
     except ImportError:
         return {}
     torch.set_num_threads(2)
-    functional = torch.nn.functional
     first, second = torch.tensor(x), torch.tensor(y)
 
     def contender(fused: bool) -> tuple[Call, Call, Call, Call]:
@@ -99,11 +106,7 @@ def torch_steps(weights: Weights, x: np.ndarray, y: np.ndarray) -> dict[str, Cal
         optimizer = torch.optim.Adam(params, RATE, fused=True if fused else None)
 
         def forward() -> Any:
-            h = first
-            for scale, shift, weight, bias in blocks:
-                h = functional.layer_norm(h + second, (WIDTH,), scale, shift, 1e-5)
-                h = functional.relu(functional.linear(h, weight, bias))
-            return h.square().mean()
+            return torch_loss(torch.nn.functional, blocks, first, second)
 
         def gradients() -> Any:
             optimizer.zero_grad()
