@@ -137,7 +137,8 @@ class _Builder:
             for port, _ in inputs_of(spec, wired, self.known.avals)
         }
         outputs = tuple(port.name for port in spec.outputs)
-        return Node(item.id, item.name, self._call(item, spec, params), inputs, outputs, spec.kind)
+        call = self._call(item, spec, params)
+        return Node(item.id, item.name, call, inputs, outputs, spec.kind, packs=spec.packs)
 
     def _call(self, item: NodeItem, spec: NodeSpec, params: Params) -> Callable[..., object]:
         if spec.data is not None:

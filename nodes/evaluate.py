@@ -14,9 +14,10 @@ from ..engine.compiler.trace import trace
 from ..engine.compiler.traced import TraceBreak
 from ..engine.dtype import float32, int32
 from ..engine.random import RandomState, using
+from ..engine.run.units import packed
 from ..engine.shape import Aval, ShapeError, element_count
 from .cost import Cost, cost_of
-from .inspection import HABITS
+from .inspection import HABITS, Habit
 from .library import LIBRARY
 from .spec import NodeSpec, Params
 
@@ -92,21 +93,30 @@ class _UnresolvedError(ValueError):
     """An auto parameter that the wires do not tell."""
 
 
+class _ResultsError(ValueError):
+    """A parameter adds or drops a result, and a node's outputs stay what they are."""
+
+
 def _run(spec: NodeSpec, params: dict[str, Any], inputs: Inputs) -> Outcome:
     if spec.make is None:
         raise TypeError(f"{spec.title} computes nothing from inputs.")
     given = [aval for _, aval in inputs if aval is not None]
     with using(RandomState()):
         call = spec.make(params)
-        traced = trace(_on_given(call, inputs), given)
+        traced = trace(_on_given(call, inputs, spec.packs), given)
     results = [value.aval for value in traced.graph.outputs[: traced.results]]
     if len(results) != len(spec.outputs):
-        raise ValueError(f"{spec.title} gives {len(results)} results, not {len(spec.outputs)}.")
+        raise _ResultsError(
+            f"{spec.title} gives {len(results)} results with these parameters, but a node of its "
+            f"kind has {len(spec.outputs)}"
+        )
     outputs = {port.name: aval for port, aval in zip(spec.outputs, results, strict=True)}
     return Outcome(outputs, params, cost_of(call, traced))
 
 
-def _on_given(call: Callable[..., object], inputs: Inputs) -> Callable[..., object]:
+def _on_given(
+    call: Callable[..., object], inputs: Inputs, packs: tuple[str, ...]
+) -> Callable[..., object]:
     """`call` as a function of the wired inputs alone; the others are None, left off at the end."""
     wired = [aval is not None for _, aval in inputs]
     while wired and not wired[-1]:
@@ -114,7 +124,7 @@ def _on_given(call: Callable[..., object], inputs: Inputs) -> Callable[..., obje
 
     def on_given(*tensors: object) -> object:
         rest = iter(tensors)
-        return call(*(next(rest) if is_wired else None for is_wired in wired))
+        return call(*packed([next(rest) if is_wired else None for is_wired in wired], packs))
 
     return on_given
 
@@ -125,17 +135,17 @@ def _guesses(spec: NodeSpec, params: dict[str, Any], inputs: Inputs) -> list[dic
     for param in spec.params:
         if not param.auto or params[param.name] is not None:
             continue
-        sizes = _sizes(inputs, HABITS[param.name].axes)
+        sizes = _sizes(inputs, HABITS[param.name])
         values = [[size] if param.kind == "shape" else size for size in sizes]
         guesses = [guess | {param.name: value} for guess in guesses for value in values]
     return guesses
 
 
-def _sizes(inputs: Inputs, axes: tuple[int, ...]) -> list[int]:
-    aval = inputs[0][1] if inputs else None
+def _sizes(inputs: Inputs, habit: Habit) -> list[int]:
+    aval = inputs[habit.source][1] if habit.source < len(inputs) else None
     if aval is None:
         return []
-    fitting = [axis for axis in axes if -aval.ndim <= axis < aval.ndim]
+    fitting = [axis for axis in habit.axes if -aval.ndim <= axis < aval.ndim]
     sizes = [aval.shape[axis] for axis in fitting]
     return list(dict.fromkeys(size for size in sizes if isinstance(size, int)))
 
@@ -158,6 +168,8 @@ def _explain(spec: NodeSpec, params: dict[str, Any], inputs: Inputs, error: Exce
 
 def _fix(spec: NodeSpec, params: dict[str, Any], inputs: Inputs, error: Exception) -> str:
     """The first of some usual remedies under which the node works, in words."""
+    if isinstance(error, _ResultsError):
+        return "Set back the parameter that adds or drops a result."
     for param in spec.params:
         if param.auto and params[param.name] is None and isinstance(error, _UnresolvedError):
             return f"Set {param.name}, or feed the node a tensor that has that size."

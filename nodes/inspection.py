@@ -7,7 +7,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -20,24 +20,67 @@ from .spec import ParamKind, ParamSpec
 class Habit:
     """What parameters of one name share: a value to begin with, bounds, where auto reads them.
 
-    `axes` are the axes of the first input whose size the parameter takes when it is left null,
-    in the order in which they are tried.
+    `axes` are the axes of an input (the first, or that of number `source`) whose size the
+    parameter takes when it is left null, in the order in which they are tried.
     """
 
     start: object = None
     minimum: float | None = None
     maximum: float | None = None
     axes: tuple[int, ...] = ()
+    source: int = 0
     sizes: bool = False
     """Whether it is a size for each axis, or one for all, where no hint says so."""
 
 
-HABITS: dict[str, Habit] = {
+HABITS: Mapping[str, Habit] = {
     "in_channels": Habit(minimum=1, axes=(1, -1)),
     "num_features": Habit(minimum=1, axes=(1,)),
     "num_channels": Habit(minimum=1, axes=(1,)),
     "num_groups": Habit(start=1, minimum=1),
     "in1_channels": Habit(minimum=1, axes=(-1,)),
+    "in2_channels": Habit(minimum=1, axes=(-1,), source=1),
+    "input_size": Habit(minimum=1, axes=(-1,)),
+    "hidden_size": Habit(start=32, minimum=1),
+    "embed_dim": Habit(minimum=1, axes=(-1,)),
+    "d_model": Habit(minimum=1, axes=(-1,)),
+    "num_heads": Habit(start=1, minimum=1),
+    "nhead": Habit(start=1, minimum=1),
+    "num_classes": Habit(start=10, minimum=1),
+    "num_sampled": Habit(start=4, minimum=1),
+    "num_segments": Habit(start=4, minimum=1),
+    "groups": Habit(start=2, minimum=1),
+    "upscale_factor": Habit(start=2, minimum=1),
+    "downscale_factor": Habit(start=2, minimum=1),
+    "block_size": Habit(start=2, minimum=1),
+    "unflattened_size": Habit(start=[2, -1], minimum=-1),
+    "size": Habit(start=[8, 8], minimum=1, sizes=True),
+    "fold.output_size": Habit(start=[8, 8], minimum=1),
+    "scatter_nd.shape": Habit(start=[8, 6], minimum=1),
+    "slice.size": Habit(start=[1], minimum=-1),
+    "affine_grid.size": Habit(start=[1, 1, 8, 8], minimum=1),
+    "threshold": Habit(start=0.0),
+    "thr": Habit(start=0.0),
+    "value": Habit(start=0.0),
+    "fill_value": Habit(start=0.0),
+    "pad_num": Habit(start=0.0),
+    "shift": Habit(start=1),
+    "shifts": Habit(start=1),
+    "repeats": Habit(start=2, minimum=0),
+    "steps": Habit(start=10, minimum=1),
+    "k": Habit(start=1),
+    "n": Habit(start=2),
+    "mvlgamma.p": Habit(start=2, minimum=1),
+    "equation": Habit(start="...ij,...jk->...ik"),
+    "dim": Habit(start=-1),
+    "axis0": Habit(start=0),
+    "axis1": Habit(start=1),
+    "source": Habit(start=0),
+    "destination": Habit(start=-1),
+    "seq_dim": Habit(start=1),
+    "narrow.start": Habit(start=0),
+    "narrow.length": Habit(start=1, minimum=0),
+    "select_ext.index": Habit(start=0),
     "output_size": Habit(start=1, minimum=1, sizes=True),
     "norm_type": Habit(start=2.0),
     "depth_radius": Habit(minimum=0),
@@ -61,9 +104,11 @@ HABITS: dict[str, Habit] = {
     "dims": Habit(start=[1], minimum=1),
     "begin": Habit(start=[0]),
     "end": Habit(start=[1]),
-    "padding": Habit(start=[0, 0], minimum=0, sizes=True),
+    "padding": Habit(start=1, minimum=0, sizes=True),
+    "pad.padding": Habit(start=[1, 1]),
     "dtype": Habit(start="float32"),
 }
+"""By the parameter's name, or where that means different things by `function.name`."""
 DTYPE_NAMES = tuple(dtype.numpy.name for dtype in DTYPES)
 FLOAT_NAMES = tuple(dtype.numpy.name for dtype in DTYPES if dtype.is_float)
 """The element types that weights can have."""
@@ -124,7 +169,10 @@ def param_specs(
             continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             return None
-        spec = _param_spec(parameter, hints.get(name, Any), doc.parameters.get(name, ("", "")))
+        habit = HABITS.get(f"{function.__name__}.{name}") or HABITS.get(name, Habit())
+        spec = _param_spec(
+            parameter, habit, hints.get(name, Any), doc.parameters.get(name, ("", ""))
+        )
         if spec is not None and spec.choices == DTYPE_NAMES and inspect.isclass(function):
             spec = dataclasses.replace(spec, choices=FLOAT_NAMES)
         if spec is not None:
@@ -135,9 +183,8 @@ def param_specs(
 
 
 def _param_spec(
-    parameter: inspect.Parameter, hint: object, words: tuple[str, str]
+    parameter: inspect.Parameter, habit: Habit, hint: object, words: tuple[str, str]
 ) -> ParamSpec | None:
-    habit = HABITS.get(parameter.name, Habit())
     needed = parameter.default is parameter.empty
     default = _plain_default(habit.start if needed else parameter.default)
     if not (needed or _keeps(habit, default)):

@@ -17,15 +17,40 @@ from ..engine.nn.loss import LossBase
 from ..engine.nn.schedule import LearningRateSchedule
 from ..engine.ops.registry import OPS, Op
 from ..engine.tensor import Tensor
+from .aliases import aliases_of
 from .data_nodes import DATA_NODES
+from .families import family_of_cell, family_of_op
 from .inspection import DocText, is_tensor_hint, param_specs, read_doc
+from .outputs import NESTED, OUT, OUTPUTS, PACKED
 from .spec import NodeSpec, Params, ParamSpec, Port
 
-OUT = (Port("out"),)
 VERSIONED = re.compile(r"(?<=[a-z])V\d+$")
 """The version at the end of a primitive's name, which a palette does not need."""
 UNDRAWN = frozenset({"gradient", "optimizer", "random"})
 """Categories of ops that are no nodes: what only the engine itself calls."""
+UNDRAWN_OPS = frozenset({"argwhere", "masked_select", "nonzero", "tensor_shape"})
+"""Ops that give tensors whose shape depends on values, or no tensor: no wire can be drawn."""
+UNDRAWN_CELLS = (
+    LearningRateSchedule,
+    nn.DynamicLossScaleUpdateCell,
+    nn.FixedLossScaleUpdateCell,
+    nn.ResizeBilinear,
+)
+"""Cells that training calls, and no model; and one that takes its sizes with each call."""
+STARTS: Mapping[str, Params] = {
+    "nn.FractionalMaxPool2d": {"output_size": 2},
+    "nn.FractionalMaxPool3d": {"output_size": 2},
+    "nn.Transformer": {
+        "d_model": 64, "nhead": 4, "num_encoder_layers": 2, "num_decoder_layers": 2,
+        "dim_feedforward": 128,
+    },
+    "nn.Upsample": {"scale_factor": 2.0},
+    "ops.clamp": {"min": 0.0, "max": 1.0},
+    "ops.fractional_max_pool2d": {"output_size": 2},
+    "ops.fractional_max_pool3d": {"output_size": 2},
+    "ops.interpolate": {"scale_factor": 2.0},
+}  # fmt: skip
+"""Parameters of new nodes where the engine's defaults are for a call that gives one of several."""
 
 
 def library() -> Mapping[str, NodeSpec]:
@@ -61,56 +86,80 @@ def _cells() -> list[type[Cell]]:
 def _cell_spec(cell: type[Cell]) -> NodeSpec | None:
     construct: Any = cell
     doc = read_doc(cell.__doc__)
-    ports = _cell_ports(cell)
+    type = f"nn.{cell.__name__}"
+    ports = _cell_ports(cell, type)
     params = param_specs(cell, doc, skip=("self", "auto_prefix"))
-    if ports is None or params is None or issubclass(cell, LearningRateSchedule):
+    if ports is None or params is None or issubclass(cell, UNDRAWN_CELLS):
         return None
     loss = issubclass(cell, LossBase)
     return NodeSpec(
-        f"nn.{cell.__name__}",
+        type,
         cell.__name__,
         "Loss" if loss else "Cells",
         "loss" if loss else "cell",
         "loss" if loss else cell.__name__.lower(),
         inputs=ports,
-        outputs=OUT,
+        outputs=OUTPUTS.get(type, OUT),
         params=params,
         doc=doc.summary,
         make=lambda values: construct(**arguments(params, values)),
         summarize=summarize,
-        keywords=("loss",) if loss else (),
-        start=_start(params),
+        keywords=(*aliases_of(type), *(("loss",) if loss else ())),
+        start={**_start(params, loss=loss), **STARTS.get(type, {})},
+        family=family_of_cell(cell, loss=loss),
+        nested=NESTED.get(type, ""),
     )
 
 
-def _start(params: tuple[ParamSpec, ...]) -> Params:
-    """A window of 2 for pools: the engine's default of 1 changes nothing."""
+def _start(params: tuple[ParamSpec, ...], *, loss: bool) -> Params:
+    """What suits drawings better than the engine's defaults, by what parameters there are.
+
+    Pools begin with a window of 2 (that of 1 changes nothing), losses with one number to train on,
+    and layers of sequences with rows first, as data nodes give them.
+    """
     defaults = {param.name: param.default for param in params}
-    idle = defaults.get("kernel_size") == 1 and defaults.get("stride") == 1
-    return {"kernel_size": 2, "stride": 2} if idle else {}
+    start: dict[str, object] = {}
+    if defaults.get("kernel_size") == 1 and defaults.get("stride") == 1:
+        start |= {"kernel_size": 2, "stride": 2}
+    if loss and defaults.get("reduction") == "none":
+        start["reduction"] = "mean"
+    if defaults.get("batch_first") is False:
+        start["batch_first"] = True
+    return start
 
 
-def _cell_ports(cell: type[Cell]) -> tuple[Port, ...] | None:
-    """The tensors that `construct` takes, or None where it takes other things."""
+def _cell_ports(cell: type[Cell], type: str) -> tuple[Port, ...] | None:
+    """The tensors that `construct` takes up to the first thing that may be left out.
+
+    None where it needs other things, or gives several results that have no names here.
+    """
     hints = typing.get_type_hints(cell.construct)
-    if not is_tensor_hint(hints.get("return", Tensor)):
+    if type not in OUTPUTS and not is_tensor_hint(hints.get("return", Tensor)):
         return None
     doc = read_doc(cell.construct.__doc__).parameters | read_doc(cell.__doc__).parameters
     ports: list[Port] = []
     for parameter in list(inspect.signature(cell.construct).parameters.values())[1:]:
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
             return None
-        if not is_tensor_hint(hints.get(parameter.name, Tensor)):
-            return None
         needed = parameter.default is parameter.empty
+        if packed := PACKED.get(type, {}).get(parameter.name):
+            ports += packed
+            continue
+        if not is_tensor_hint(hints.get(parameter.name, Tensor)):
+            if needed:
+                return None
+            break
         ports.append(Port(parameter.name, doc.get(parameter.name, ("", ""))[1], needed))
     return tuple(ports) or None
 
 
 def _op_spec(op: Op) -> NodeSpec | None:
     function = getattr(ops, op.name, None)
+    type = f"ops.{op.name}"
     doc = read_doc(op.doc)
-    if function is None or op.category in UNDRAWN or not _gives_one(doc):
+    if function is None or op.category in UNDRAWN or op.name in UNDRAWN_OPS:
+        return None
+    if type not in OUTPUTS and not _gives_one(doc):
         return None
     params = param_specs(op.function, doc, skip=op.inputs)
     if params is None or not op.inputs:
@@ -118,23 +167,39 @@ def _op_spec(op: Op) -> NodeSpec | None:
     loss = op.category == "loss"
     first = tuple(op.signature.parameters)[: len(op.inputs)]
     by_name = not op.variadic and first != op.inputs
+    leading = _leading(op) if op.variadic else None
     return NodeSpec(
-        f"ops.{op.name}",
+        type,
         VERSIONED.sub("", op.primitive),
         "Loss" if loss else "Ops",
         "loss" if loss else "op",
         "loss" if loss else op.name,
         inputs=_op_ports(op, doc),
-        outputs=OUT,
+        outputs=OUTPUTS.get(type, OUT),
         params=params,
         doc=doc.summary,
         make=lambda values: bind(
-            function, op.variadic, arguments(params, values), op.inputs if by_name else None
+            function,
+            op.variadic,
+            arguments(params, values),
+            op.inputs if by_name else None,
+            leading,
         ),
         summarize=summarize,
-        keywords=(op.name, op.category),
+        keywords=(op.name, *aliases_of(type), op.category),
         by_name=by_name,
+        leading=leading,
+        start=STARTS.get(type, {}),
+        family=family_of_op(op),
     )
+
+
+def _leading(op: Op) -> tuple[str, ...] | None:
+    """The parameters before `*tensors`, which can be given by their place alone."""
+    if op.name == "einsum":  # whose public form takes the equation first
+        return ("equation",)
+    spread = any(p.kind is p.VAR_POSITIONAL for p in op.signature.parameters.values())
+    return () if spread else None
 
 
 def _gives_one(doc: DocText) -> bool:
@@ -155,8 +220,16 @@ def bind(
     variadic: bool,
     attrs: Mapping[str, object],
     names: tuple[str, ...] | None = None,
+    leading: tuple[str, ...] | None = None,
 ) -> Callable[..., object]:
-    """A call of `function` on tensors alone, which have `names` or come first; attributes given."""
+    """A call of `function` on tensors alone, which have `names` or come first; attributes given.
+
+    The attributes `leading` stand before the tensors, which then are no tuple.
+    """
+    if leading is not None:
+        before = [attrs[name] for name in leading]
+        rest = {name: value for name, value in attrs.items() if name not in leading}
+        return lambda *tensors: function(*before, *tensors, **rest)
     if variadic:
         return lambda *tensors: function(tensors, **attrs)
     if names is not None:
@@ -239,7 +312,8 @@ SCALE = NodeSpec(
     doc="Multiply every element by one number.",
     make=_scale,
     summarize=_scale_words,
-    keywords=("multiply", "normalize", "rescale"),
+    keywords=aliases_of("ops.scale"),
+    family="Arithmetic",
 )
 """The one op node that is no row of the op table: `mul` by a number kept in the node."""
 LIBRARY: Mapping[str, NodeSpec] = library()

@@ -15,12 +15,16 @@ Params = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of a node; a variadic input stands for `name0`, `name1`, …"""
+    """An input or output of a node; a variadic input stands for `name0`, `name1`, …
+
+    Inputs with one `argument` follow each other and are passed together, as one tuple of that name.
+    """
 
     name: str
     doc: str = ""
     required: bool = True
     variadic: bool = False
+    argument: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,19 @@ class NodeSpec:
     """Parameters that a new node is given, where the engine's defaults do nothing."""
     by_name: bool = False
     """Whether an op's arguments are all given by name, since its tensors are not the first ones."""
+    leading: tuple[str, ...] | None = None
+    """The attributes before an op's tensors where these follow one by one; None: as one tuple."""
+    family: str = ""
+    """Under which heading of its category the palette lists it."""
+    nested: str = ""
+    """How its results stand in Python (`{}, ({}, {})`), where they are not one flat tuple."""
+
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The argument to which each input belongs, or () where each is one of its own."""
+        if not any(port.argument for port in self.inputs):
+            return ()
+        return tuple(port.argument or port.name for port in self.inputs)
 
     def param(self, name: str) -> ParamSpec | None:
         """The parameter of that name, or None."""

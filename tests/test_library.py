@@ -138,7 +138,7 @@ def test_values_that_do_not_fit_are_told(param: ParamSpec, value: object, proble
 def test_parameters_come_from_hints_and_docstrings() -> None:
     def function(
         input: object,
-        size: int | tuple[int, int],
+        extent: int | tuple[int, int],
         mode: str = "same",
         how: Literal["a", "b"] = "a",
         rate: float | None = None,
@@ -149,7 +149,7 @@ def test_parameters_come_from_hints_and_docstrings() -> None:
 
         Parameters
         ----------
-        size : int
+        extent : int
             How large,
             in pixels.
         mode : {"same", "valid"}
@@ -159,7 +159,7 @@ def test_parameters_come_from_hints_and_docstrings() -> None:
     params = param_specs(function, read_doc(function.__doc__), skip=("input",))
     assert params is not None
     assert [(p.name, p.kind, p.default, p.optional) for p in params] == [
-        ("size", "shape", None, False),
+        ("extent", "shape", None, False),
         ("mode", "choice", "same", False),
         ("how", "choice", "a", False),
         ("rate", "float", None, True),

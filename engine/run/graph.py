@@ -40,7 +40,8 @@ class Node:
 
     `id` is unique in the graph (`scope/id` inside a composite), `path` holds the ids of the
     composites around it, `name` is what the user reads. An input that is not wired is `None` and
-    is passed as `None`. A `data` node is fed, or called with no inputs.
+    is passed as `None`. A `data` node is fed, or called with no inputs. `packs`, where it is not
+    empty, names the argument of each input: neighbours of one name are passed as one tuple.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Node:
     outputs: tuple[str, ...] = ("out",)
     kind: Kind = "op"
     path: tuple[str, ...] = ()
+    packs: tuple[str, ...] = ()
 
     @property
     def edges(self) -> tuple[Edge, ...]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,10 +152,33 @@ def call_node(node: Node, inputs: Sequence[Tensor], clock: Clock) -> tuple[Tenso
     given = iter(inputs)
     arguments = [None if source is None else next(given) for source in node.inputs.values()]
     with at(origin_of(node)), using(clock.stream(node.id)):
-        result = node.call(*arguments)
-    results = tuple(result) if isinstance(result, tuple | list) else (result,)
+        result = node.call(*packed(arguments, node.packs))
+    results = tuple(_flat(result))
     _check_results(node, results)
     return results
+
+
+def packed(values: Sequence[Any], packs: Sequence[str]) -> list[Any]:
+    """Values as arguments: neighbours of one name as one tuple, or None where all are None."""
+    if not packs:
+        return list(values)
+    arguments: list[Any] = []
+    for name, group in groupby(zip(packs, values, strict=False), key=itemgetter(0)):
+        members = tuple(value for _, value in group)
+        if packs.count(name) == 1:
+            arguments.append(members[0])
+        else:
+            arguments.append(None if all(value is None for value in members) else members)
+    return arguments
+
+
+def _flat(result: Any) -> Iterator[Any]:
+    """The members of nested tuples and lists, in their order."""
+    if isinstance(result, tuple | list):
+        for item in result:
+            yield from _flat(item)
+    else:
+        yield result
 
 
 def _check_results(node: Node, results: tuple[Any, ...]) -> None:

@@ -33,6 +33,8 @@ MODULE_NAMES = (
 """What the exported file itself calls by these names where a value's name could stand too."""
 CHAIN = "x"
 """The variable of a value that only the next line reads."""
+UNREAD = "_"
+"""The variable of one of several results that nobody reads."""
 
 
 class ExportError(ValueError):
@@ -51,12 +53,12 @@ class Step:
     spec: NodeSpec
     params: Params
     inputs: tuple[tuple[str, Edge | None], ...]
-    aval: Aval
+    avals: tuple[Aval, ...]
 
     @property
-    def out(self) -> Port:
-        """The port that it gives."""
-        return (self.item.id, self.spec.outputs[0].name)
+    def outs(self) -> tuple[Port, ...]:
+        """The ports that it gives."""
+        return tuple((self.item.id, port.name) for port in self.spec.outputs)
 
 
 @dataclass
@@ -64,9 +66,9 @@ class Model:
     """A drawing taken apart for an exporter.
 
     `arguments` are the data ports that the model reads, `steps` its Cells and ops in order,
-    `results` what it gives: what losses read and what nobody reads. `variables` has the name of
-    each value in `construct`, `attributes` that of each Cell and constant, `functions` that of
-    the function that loads each data node.
+    `results` what it gives: what losses read, and steps of which nobody reads anything.
+    `variables` has the name of each value in `construct`, `attributes` that of each Cell and
+    constant, `functions` that of the function that loads each data node.
     """
 
     title: str
@@ -135,8 +137,8 @@ def _step(document: Document, inference: Inference, id: str) -> Step:
     wired = {edge.input: edge for edge in document.edges_into(id)}
     ports = [port for port, _ in inputs_of(spec, wired, inference.avals)]
     inputs = tuple((port, wired.get(port)) for port in ports)
-    aval = inference.avals[id, spec.outputs[0].name]
-    return Step(item, spec, inference.params[id], inputs, aval)
+    avals = tuple(inference.avals[id, port.name] for port in spec.outputs)
+    return Step(item, spec, inference.params[id], inputs, avals)
 
 
 def _name(document: Document, model: Model) -> None:
@@ -146,7 +148,7 @@ def _name(document: Document, model: Model) -> None:
         if step.spec.kind != "op":
             model.attributes[step.item.id] = attributes.give(step.item.name)
     for step in model.constants:
-        model.variables[step.out] = f"self.{model.attributes[step.item.id]}"
+        model.variables[step.outs[0]] = f"self.{model.attributes[step.item.id]}"
     names = Names([*MODULE_NAMES, model.class_name])
     for step in model.data:
         model.functions[step.item.id] = names.give(f"load_{identifier(step.item.name)}")
@@ -161,22 +163,32 @@ def _name(document: Document, model: Model) -> None:
             model.variables[key] = names.give(wanted)
     chain = names.give(CHAIN)
     for index, step in enumerate(model.steps):
-        readers = [edge.target for edge in edges if (edge.source, edge.output) == step.out]
-        told = _read_by_loss(model, step.out)
         following = model.steps[index + 1].item.id if index + 1 < len(model.steps) else ""
-        if told or not readers:
-            model.results.append(step.out)
-            named = told if told not in ("input", "inputs", "x") else "output"
-            model.variables[step.out] = names.give(named or _result_name(step))
-        elif readers == [following]:
-            model.variables[step.out] = chain
-        else:
-            model.variables[step.out] = names.give(_result_name(step))
+        readers = {
+            port: [edge.target for edge in edges if (edge.source, edge.output) == port]
+            for port in step.outs
+        }
+        told = {port: _read_by_loss(model, port) for port in step.outs}
+        unread = not any(readers.values()) and not any(told.values())
+        alone = sum(bool(readers[port] or told[port]) for port in step.outs) == 1
+        for port in step.outs:
+            if told[port] or unread:
+                model.results.append(port)
+                named = told[port] if told[port] not in ("input", "inputs", "x") else "output"
+                model.variables[port] = names.give(named or _result_name(step, port))
+            elif alone and readers[port] == [following]:
+                model.variables[port] = chain
+            elif readers[port]:
+                model.variables[port] = names.give(_result_name(step, port))
+            else:
+                model.variables[port] = UNREAD
 
 
-def _result_name(step: Step) -> str:
+def _result_name(step: Step, port: Port) -> str:
     """A name for a step's value, apart from that of the Cell which makes it."""
     name = identifier(step.item.name)
+    if len(step.outs) > 1:
+        return f"{name}_{port[1]}"
     return f"{name}_out" if step.spec.kind == "cell" else name
 
 

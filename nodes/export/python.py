@@ -1,7 +1,7 @@
 """Export to Python: the drawing as a file against `cellwire`, with its weights beside it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -189,8 +189,9 @@ class _Writer:
 
     def _statement(self, step: Step) -> list[str]:
         model = self.model
-        shape = str(step.aval)
-        prefix = f"{model.variables[step.out]} = "
+        shape = ", ".join(map(str, step.avals))
+        names = [model.variables[port] for port in step.outs]
+        prefix = f"{(step.spec.nested or ', '.join(['{}'] * len(names))).format(*names)} = "
         values = self._values(step)
         if step.item.type == "ops.scale":
             number = step.params["factor"]
@@ -198,7 +199,9 @@ class _Writer:
             return call(8, f"{prefix}{values[0]} * {scale}", [], "", shape)
         if step.spec.kind == "cell":
             return call(8, f"{prefix}self.{model.attributes[step.item.id]}(", values, ")", shape)
-        if any(port.variadic for port in step.spec.inputs):
+        if step.spec.leading is not None:
+            values = [*(literal(step.params[name]) for name in step.spec.leading), *values]
+        elif any(port.variadic for port in step.spec.inputs):
             values = [f"({', '.join(values)}{',' if len(values) == 1 else ''})"]
         if step.spec.by_name:
             ports = zip(step.spec.inputs, values, strict=False)
@@ -211,13 +214,16 @@ class _Writer:
         """What a node is called on; inputs left open at the end are left out."""
         names = variables or self.model.variables
         values = ["None" if e is None else names[e.source, e.output] for _, e in step.inputs]
+        if step.spec.packs:
+            values = _packed(values, step.spec.packs)
         while values and values[-1] == "None":
             values.pop()
         return values
 
     def _settings(self, step: Step) -> list[str]:
         """Constructor or op arguments: what is needed in order, the rest where it is unusual."""
-        needed = [param for param in step.spec.params if param.required]
+        leading = step.spec.leading or ()
+        needed = [p for p in step.spec.params if p.required and p.name not in leading]
         rest = [p for p in step.spec.params if not p.required and step.params[p.name] != p.default]
         if step.spec.by_name:
             needed, rest = [], [*needed, *rest]
@@ -301,7 +307,7 @@ class _Writer:
         for port in [*model.data_ports, *(model.results if self._batched() else [])]:
             variables[port] = f"cw.Tensor({model.variables[port]})"
         for constant in model.constants:
-            variables[constant.out] = f"model.{model.attributes[constant.item.id]}"
+            variables[constant.outs[0]] = f"model.{model.attributes[constant.item.id]}"
         values = self._values(step, variables)
         if step.spec.type.startswith("nn."):
             made = f"{step.item.type}({', '.join(self._settings(step))})("
@@ -311,19 +317,36 @@ class _Writer:
         lines.append(f'    print(f"{own} {{{own}.asnumpy().mean():.4f}}")')
         return lines + self._accuracy(step)
 
+    def _as_array(self, port: tuple[str, str]) -> str:
+        """A value in `main` as a NumPy array: what `predict` and loaders give are such."""
+        for constant in self.model.constants:
+            if port == constant.outs[0]:
+                return f"model.{self.model.attributes[constant.item.id]}.asnumpy()"
+        tensor = port in self.model.results and not self._batched()
+        return f"{self.model.variables[port]}{'.asnumpy()' if tensor else ''}"
+
     def _accuracy(self, step: Step) -> list[str]:
         """The share of right answers, where the loss compares scores with class labels."""
         ports = [(e.source, e.output) for _, e in step.inputs if e is not None][:2]
         avals = [self.model.avals[port] for port in ports]
         if len(avals) < 2 or avals[0].ndim != 2 or avals[1].ndim != 1 or avals[1].dtype.is_float:
             return []
-        scores, labels = (self.model.variables[port] for port in ports)
-        scores = scores if self._batched() else f"{scores}.asnumpy()"
+        scores, labels = (self._as_array(port) for port in ports)
         rows = "held-out rows" if any(loader.splits for loader in self.loaders) else "rows"
         return [
             f"    accuracy = np.mean({scores}.argmax(axis=1) == {labels})",
             f'    print(f"accuracy {{accuracy:.2%}} on {{len({labels})}} {rows}")',
         ]
+
+
+def _packed(values: Sequence[str], packs: Sequence[str]) -> list[str]:
+    """Inputs that are passed together, as the text of a tuple; "None" where all are left open."""
+    found: list[str] = []
+    for argument in dict.fromkeys(packs):
+        members = [v for name, v in zip(packs, values, strict=True) if name == argument]
+        together = packs.count(argument) > 1 and any(value != "None" for value in members)
+        found.append(f"({', '.join(members)})" if together else members[0])
+    return found
 
 
 def _value(param: ParamSpec, value: object) -> str:
