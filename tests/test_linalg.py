@@ -92,3 +92,12 @@ def test_primitives_of_products_take_operands_transposed() -> None:
         ops.BatchMatMul()(a, b[:1])
     with pytest.raises(TypeError, match="transpose_a must be a bool"):
         ops.MatMul(1)
+
+
+def test_determinants_of_singular_matrices_have_slopes() -> None:
+    # the slope to each element is its cofactor, of which rank two leaves some and rank one none
+    two = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+    slopes = cw.grad(lambda x: ops.sum(ops.det(x)))(cw.Tensor(np.stack([two, np.ones((3, 3))])))
+    wanted = [[-3.0, 6.0, -3.0], [6.0, -12.0, 6.0], [-3.0, 6.0, -3.0]]
+    np.testing.assert_allclose(slopes.asnumpy()[0], wanted, atol=1e-12)
+    np.testing.assert_allclose(slopes.asnumpy()[1], np.zeros((3, 3)), atol=1e-12)

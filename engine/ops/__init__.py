@@ -60,6 +60,7 @@ from .cross_entropy import cross_entropy, nll_loss
 from .ctc import ctc_loss
 from .cumulative import cummax, cummin, cumprod, cumsum, diff, logcumsumexp, trapz
 from .decomposition import cholesky, cholesky_inverse, cholesky_solve, eigh, eigvalsh, qr
+from .determinants import det, logdet, slogdet
 from .distance import cdist, cosine_similarity, l2_normalize, normalize, pairwise_distance, pdist
 from .distributions import (
     laplace, standard_laplace, bernoulli, gamma, multinomial, multinomial_with_replacement, poisson,
@@ -92,7 +93,7 @@ from .indexed_update import (
     index_add, index_fill, index_put, inplace_add, inplace_sub, inplace_update, scatter,
     tensor_scatter_elements,
 )
-from .inversion import det, inverse, logdet, slogdet, solve, solve_triangular
+from .inversion import inverse, solve, solve_triangular
 from .joining import cat, concat, stack, tile
 from .label_loss import multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss
 from .layer_norm import layer_norm

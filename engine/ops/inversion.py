@@ -1,4 +1,4 @@
-"""Inverses, determinants and linear systems, through LAPACK."""
+"""Inverses and linear systems, through LAPACK."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scipy import linalg as lapack
 
 from ..shape import Aval, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
-from . import arithmetic, array, logic, math, triangles, unbroadcast
+from . import array, math, triangles, unbroadcast
 from .cast import TensorLike, as_float, as_float_pair
-from .declarations import composite, widened
+from .declarations import widened
 from .linalg import matmul, transposed
 from .registry import Call, GradContext, Grads, Host, op
 from .rules import require_float, require_same_dtype
@@ -93,142 +93,6 @@ def inverse(input: TensorLike) -> Call:
     """
     tensor = as_float(input)
     require_square("inverse", tensor.aval)
-    return (tensor,), {}
-
-
-def _numbers_rule(name: str) -> Callable[..., Aval]:
-    def infer(input: Aval) -> Aval:
-        require_float(name, "input", input)
-        require_square(name, input)
-        return Aval(input.shape[:-2], input.dtype)
-
-    return infer
-
-
-def as_matrices(numbers: Tensor) -> Tensor:
-    """Return one number a matrix with two axes more, ready to broadcast beside matrices."""
-    return array.reshape(numbers, (*numbers.shape, 1, 1))
-
-
-def _det_grad(ctx: GradContext) -> Grads:
-    scale = as_matrices(arithmetic.mul(ctx.dout, ctx.outputs[0]))
-    return (arithmetic.mul(transposed(inverse(ctx.inputs[0])), scale),)
-
-
-@op(
-    infer=_numbers_rule("det"),
-    kernel=told("det", np.linalg.det),
-    grad=_det_grad,
-    lowering=LAPACK,
-    category="linalg",
-    primitive="MatrixDeterminant",
-    method=True,
-)
-def det(input: TensorLike) -> Call:
-    """Return determinants.
-
-    Parameters
-    ----------
-    input : Tensor
-        ``[..., n, n]``; integers are cast to float32.
-
-    Returns
-    -------
-    Tensor
-        One number a matrix; the gradient needs the inverse.
-
-    Raises
-    ------
-    ValueError
-        If a matrix is not square.
-
-    References
-    ----------
-    Giles, Collected Matrix Derivative Results, 2008, 2.2.4 (gradient).
-    """
-    tensor = as_float(input)
-    require_square("det", tensor.aval)
-    return (tensor,), {}
-
-
-def _slogdet_rule(input: Aval) -> tuple[Aval, Aval]:
-    one = _numbers_rule("slogdet")(input)
-    return one, one
-
-
-def _slogdet_kernel(input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    sign, size = np.linalg.slogdet(input)
-    return np.asarray(sign), np.asarray(size)
-
-
-def _slogdet_grad(ctx: GradContext) -> Grads:
-    if ctx.douts[1] is None:
-        return (None,)
-    return (arithmetic.mul(transposed(inverse(ctx.inputs[0])), as_matrices(ctx.douts[1])),)
-
-
-@op(
-    infer=_slogdet_rule,
-    kernel=told("slogdet", _slogdet_kernel),
-    grad=_slogdet_grad,
-    lowering=LAPACK,
-    category="linalg",
-    primitive="LogMatrixDeterminant",
-    method=True,
-)
-def slogdet(input: TensorLike) -> Call:
-    """Return sign and logarithm of the size of determinants.
-
-    Parameters
-    ----------
-    input : Tensor
-        ``[..., n, n]``; integers are cast to float32.
-
-    Returns
-    -------
-    tuple of Tensor
-        Signs (-1, 0 or 1), and logarithms (of zero -Inf).
-
-    Raises
-    ------
-    ValueError
-        If a matrix is not square.
-
-    References
-    ----------
-    Giles, Collected Matrix Derivative Results, 2008, 2.2.4 (gradient).
-    """
-    tensor = as_float(input)
-    require_square("slogdet", tensor.aval)
-    return (tensor,), {}
-
-
-def _expand_logdet(input: Tensor) -> Tensor:
-    sign, size = slogdet(input)
-    return logic.select(logic.less(sign, 0), float("nan"), size)
-
-
-@composite(_expand_logdet, category="linalg", method=True)
-def logdet(input: TensorLike) -> Call:
-    """Return logarithms of determinants; of negative ones NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        ``[..., n, n]``; integers are cast to float32.
-
-    Returns
-    -------
-    Tensor
-        One number a matrix.
-
-    Raises
-    ------
-    ValueError
-        If a matrix is not square.
-    """
-    tensor = as_float(input)
-    require_square("logdet", tensor.aval)
     return (tensor,), {}
 
 

@@ -11,7 +11,16 @@ import numpy as np
 from ..dtype import dtype_of, int64
 from ..shape import Aval, ShapeError
 from ..tensor import Tensor
-from . import arithmetic, array, composite_reductions, inversion, math, reduce, triangles
+from . import (
+    arithmetic,
+    array,
+    composite_reductions,
+    determinants,
+    inversion,
+    math,
+    reduce,
+    triangles,
+)
 from .cast import TensorLike, as_float, cast_to
 from .declarations import composite
 from .decomposition import singular_decomposition
@@ -93,7 +102,7 @@ def _matrix_length(matrix: Tensor, ord: float | str, keepdims: bool) -> Tensor:
             found = reduce.sum(values, -1)
         else:
             found = reduce.amax(values, -1) if ord == 2 else reduce.amin(values, -1)
-        return inversion.as_matrices(found) if keepdims else found
+        return determinants.as_matrices(found) if keepdims else found
     if ord == "fro":
         return composite_reductions.root_of_squares(matrix, (-2, -1), keepdims)
     assert not isinstance(ord, str)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import decomposition, lu
+from cellwire.engine.ops import decomposition, determinants, lu
 from scipy import linalg
 
 from op_samples.sample import N, Sample, integers, normal
@@ -108,6 +108,8 @@ def _systems() -> list[Sample]:
     return [
         Sample("inverse", ops.inverse, (SQUARE,), np.linalg.inv),
         Sample("det", ops.det, (SQUARE,), np.linalg.det),
+        Sample("cofactors", determinants.cofactors, (SQUARE,),
+               lambda x: np.linalg.det(x)[:, None, None] * np.linalg.inv(x).swapaxes(-1, -2)),
         Sample("slogdet", ops.slogdet, (SQUARE,), np.linalg.slogdet),
         Sample("logdet", lambda x: ops.logdet(_positive(x)), (SQUARE,),
                lambda x: np.linalg.slogdet(_positive(x))[1]),
