@@ -133,3 +133,37 @@ def test_second_derivatives_come_from_the_slopes() -> None:
         slope = cw.grad(lambda v, f=function: ops.sum(f(v)))
         found = cw.grad(lambda v, s=slope: ops.sum(s(v)))(x)
         np.testing.assert_allclose(found.asnumpy(), second(x.asnumpy()), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["celu", "elu", "selu"])
+def test_exponential_units_have_the_slope_of_their_left_side_at_zero(name: str) -> None:
+    slope = cw.grad(lambda x: ops.sum(getattr(ops, name)(x)))(cw.Tensor([-1e-9, 0.0, -0.0]))
+    np.testing.assert_allclose(slope.asnumpy()[1:], slope.asnumpy()[0], rtol=1e-6)
+
+
+def test_slopes_to_a_factor_of_zero() -> None:
+    x, y = np.zeros(4), np.array([2.0, 0.5, 0.0, -1.0])
+    first = cw.grad(lambda x, y: ops.sum(ops.xlogy(x, y)))(cw.Tensor(x), cw.Tensor(y))
+    np.testing.assert_allclose(first.asnumpy(), [np.log(2.0), np.log(0.5), 0.0, 0.0])
+    first = cw.grad(lambda x, y: ops.sum(ops.xdivy(x, y)))(cw.Tensor(x), cw.Tensor(y))
+    np.testing.assert_allclose(first.asnumpy(), [0.5, 2.0, 0.0, -1.0])
+
+
+def test_slopes_where_a_root_or_an_angle_has_none_are_zero() -> None:
+    slope = cw.grad(lambda x: ops.sum(ops.std(x, 1)))(cw.Tensor([[2.0, 2.0], [1.0, 3.0]]))
+    np.testing.assert_allclose(slope.asnumpy(), [[0.0, 0.0], [-0.5, 0.5]])
+    slopes = cw.grad(ops.atan2, (0, 1))(cw.Tensor(0.0), cw.Tensor(0.0))
+    assert [float(slope) for slope in slopes] == [0.0, 0.0]
+
+
+def test_next_numbers_of_bfloat16_are_refused() -> None:
+    with pytest.raises(TypeError, match="BFloat16"):
+        ops.nextafter(cw.Tensor([1.0], cw.bfloat16), cw.Tensor([2.0], cw.bfloat16))
+
+
+def test_sinc_of_half_precision_is_that_of_single() -> None:
+    x = np.array([1.0, 2.5, 20.0], np.float16)
+    found = both(ops.sinc, x)
+    wanted = np.sinc(x.astype(np.float32)).astype(np.float16)
+    for values in found:
+        np.testing.assert_allclose(values, wanted, rtol=2e-3, atol=1e-7)

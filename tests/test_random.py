@@ -244,3 +244,10 @@ def test_mistakes_are_told(call: Callable[[], Any], words: str) -> None:
 def test_uniform_whole_numbers_are_randints() -> None:
     with pytest.raises(TypeError, match="randint"):
         ops.uniform((2,), 0, 5, dtype=cw.int32)
+
+
+@pytest.mark.parametrize("dtype", [cw.float16, cw.bfloat16])
+def test_numbers_of_narrow_types_stay_below_one(dtype: Any) -> None:
+    numbers = ops.rand(20000, dtype=dtype, seed=3).astype(cw.float32).asnumpy()
+    assert numbers.max() < 1
+    assert abs(numbers.mean() - 0.5) < 0.01

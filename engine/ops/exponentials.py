@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math as numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -208,10 +209,16 @@ def _where_zero(ctx: GradContext, value: Tensor) -> Tensor:
     return logic.select(logic.equal(ctx.inputs[0], 0), 0.0, value)
 
 
+def _unless(ctx: GradContext, without: Callable[..., Tensor], slope: Callable[..., Tensor]) -> Any:
+    """Return the slope to the first operand, zero where that is zero and the second has none."""
+    x, y = ctx.inputs
+    return logic.select(logic.logical_and(logic.equal(x, 0), without(y, 0)), 0.0, slope(y))
+
+
 @pair(
     "xlogy", special.xlogy,
-    (lambda ctx: _where_zero(ctx, math.log(ctx.inputs[1])),
-     lambda ctx: arithmetic.div(ctx.inputs[0], ctx.inputs[1])),
+    (lambda ctx: _unless(ctx, logic.less_equal, math.log),
+     lambda ctx: _where_zero(ctx, arithmetic.div(ctx.inputs[0], ctx.inputs[1]))),
     Pointwise(_xlogy_expr), floats=True,
 )  # fmt: skip
 def xlogy(input: TensorLike, other: TensorLike) -> Call:
@@ -241,7 +248,7 @@ def _xdivy_expr(b: Any, x: Any, y: Any) -> Any:
 
 @pair(
     "xdivy", _xdivy_kernel,
-    (lambda ctx: _where_zero(ctx, math.reciprocal(ctx.inputs[1])),
+    (lambda ctx: _unless(ctx, logic.equal, math.reciprocal),
      lambda ctx: _where_zero(
          ctx, math.neg(arithmetic.div(ctx.outputs[0], ctx.inputs[1])))),
     Pointwise(_xdivy_expr), floats=True,

@@ -85,7 +85,11 @@ def _draw_rule(key: Aval, size: Shape, dtype: Any) -> Aval:
 
 def _uniform_kernel(key: np.ndarray, size: Any, dtype: Any) -> np.ndarray:
     kind = np.float32 if dtype.itemsize < 8 else np.float64
-    return np.asarray(draw(key).random(size, kind)).astype(dtype.numpy)
+    drawn = np.asarray(draw(key).random(size, kind))
+    if dtype.itemsize < 4:  # cut to the type's digits, since rounding would reach one
+        steps = 2.0 / float(dtype.limits.eps)
+        drawn = np.floor(drawn * steps) / steps
+    return drawn.astype(dtype.numpy)
 
 
 @op(

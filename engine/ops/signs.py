@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import bfloat16
 from ..tensor import Tensor
 from . import arithmetic, logic
 from .array import identity
@@ -104,8 +105,16 @@ def nextafter(input: TensorLike, other: TensorLike) -> Call:
     -------
     Tensor
         The neighbours; the gradient is zero.
+
+    Raises
+    ------
+    TypeError
+        If the type is BFloat16, whose numbers are computed with in Float32.
     """
-    return as_float_pair(input, other), {}
+    operands = as_float_pair(input, other)
+    if operands[0].dtype is bfloat16:
+        raise TypeError("nextafter: BFloat16 is computed in Float32, which has other neighbours.")
+    return operands, {}
 
 
 @composite(identity, category="math", infer=lambda input: input, method=True)

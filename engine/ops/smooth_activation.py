@@ -20,8 +20,13 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 _SELU_ALPHA = 1.6732632423543772848170429916717  # Klambauer et al., 2017
 
 
+def _below_zero(x: Tensor) -> Tensor:
+    """Return ``min(x, 0)`` whose slope at zero is one: the minimum's would be a half."""
+    return logic.select(logic.greater(x, 0), 0.0, x)
+
+
 def _expand_selu(input_x: Tensor) -> Tensor:
-    low = exponentials.expm1(arithmetic.minimum(input_x, 0.0))
+    low = exponentials.expm1(_below_zero(input_x))
     return arithmetic.mul(
         logic.select(logic.greater(input_x, 0), input_x, arithmetic.mul(low, _SELU_ALPHA)),
         _SELU_SCALE,
@@ -50,7 +55,7 @@ def selu(input_x: TensorLike) -> Call:
 
 
 def _expand_celu(x: Tensor, alpha: float) -> Tensor:
-    low = exponentials.expm1(arithmetic.mul(arithmetic.minimum(x, 0.0), 1.0 / alpha))
+    low = exponentials.expm1(arithmetic.mul(_below_zero(x), 1.0 / alpha))
     return logic.select(logic.greater(x, 0), x, arithmetic.mul(low, alpha))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..dtype import int32
 from ..shape import Aval, SymDim
 from ..tensor import Tensor
-from . import arithmetic, creation, math, reduce
+from . import arithmetic, creation, logic, math, reduce
 from .cast import TensorLike, as_float, as_tensor
 from .declarations import composite
 from .reduce import Axis, Grads, count_of, extremum_rule, prepare, reduced_rule, restored
@@ -256,7 +256,10 @@ def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
 
 def _std_grad(ctx: GradContext) -> Grads:
     out = restored(ctx, arithmetic.mul(ctx.outputs[0], 2.0))
-    return (arithmetic.div(arithmetic.mul(restored(ctx, ctx.dout), _var_slope(ctx)), out),)
+    # Equal elements: the root has no slope at zero, and the gradient is zero instead of 0 / 0.
+    zero = logic.equal(out, 0)
+    slope = arithmetic.div(_var_slope(ctx), logic.select(zero, 1.0, out))
+    return (arithmetic.mul(restored(ctx, ctx.dout), logic.select(zero, 0.0, slope)),)
 
 
 def _std_kernel(input: np.ndarray, axis: Any, ddof: int, keepdims: bool) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import arithmetic, fast, logic, math
 from .cast import TensorLike, as_float, as_float_pair
-from .declarations import pair, scalar
+from .declarations import pair, scalar, widened
 from .hyperbolic import signed
 from .registry import Call, GradContext, Grads, Pointwise, op
 from .rules import float_rule
@@ -226,7 +226,8 @@ def _negative(b: Any, x: Any) -> Any:
 def _atan2_slopes() -> Any:
     def radius(ctx: GradContext) -> Any:
         y, x = ctx.inputs
-        return arithmetic.add(math.square(y), math.square(x))
+        squares = arithmetic.add(math.square(y), math.square(x))
+        return logic.select(logic.equal(squares, 0), 1.0, squares)  # slopes of zero at the origin
 
     return (
         lambda ctx: arithmetic.div(ctx.inputs[1], radius(ctx)),
@@ -305,7 +306,7 @@ def _sinc_slope(ctx: GradContext) -> Any:
     return logic.select(zero, 0.0, slope)
 
 
-@scalar(np.sinc, _sinc_slope, Pointwise(_sinc_expr))
+@scalar(widened(np.sinc), _sinc_slope, Pointwise(_sinc_expr))
 def sinc(input: TensorLike) -> Call:
     """Return ``sin(pi x) / (pi x)``; at zero one.
 
