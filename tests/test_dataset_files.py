@@ -208,11 +208,14 @@ def test_damaged_images_are_named(folder: Path) -> None:
     path.write_bytes(b"no image")
     with pytest.raises(ds.DataError, match=r"c.png: 8 bytes that begin with b'no image'"):
         list(data)
-    raw = ds.ImageFolderDataset(folder, shuffle=False).map(ds.vision.Decode(), "image")
-    with pytest.raises(
-        ds.RowError, match=r"ImageFolderDataset, map of image, row 2, .* Decode, .*c\.png: 8 bytes"
-    ):
-        list(raw)
+    raw = ds.ImageFolderDataset(folder, shuffle=False)
+    place = r"ImageFolderDataset, map of image, row 2, .* Decode, .*c\.png: 8 bytes"
+    for workers in (1, 2):
+        decoded = raw.map(
+            ds.vision.Decode(), "image", num_parallel_workers=workers, python_multiprocessing=True
+        )
+        with pytest.raises(ds.RowError, match=place):
+            list(decoded)
     with pytest.raises(ds.DataError, match="has no folder 'cow'; it has cat, dog"):
         ds.ImageFolderDataset(folder, class_indexing={"cow": 0})
     with pytest.raises(ds.DataError, match=r"has a file that ends in .bmp"):

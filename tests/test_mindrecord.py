@@ -213,3 +213,17 @@ def test_pickles_run_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     with pytest.raises(ds.DataError, match=r"data_batch_1 is no CIFAR file.*names .*print"):
         Cifar10ToMR(tmp_path, tmp_path / "out").run()
     assert "ran" not in capsys.readouterr().out
+
+
+def test_nothing_is_left_of_a_save_that_fails(tmp_path: Path) -> None:
+    def fails(value: np.ndarray) -> np.ndarray:
+        if value > 600:
+            raise ArithmeticError("too large")
+        return value
+
+    data = ds.NumpySlicesDataset(np.arange(700), ["x"], shuffle=False)
+    with pytest.raises(ds.RowError, match="too large"):
+        data.map(fails).save(tmp_path / "data", 2)
+    with pytest.raises(ValueError, match="no rows"):
+        data.filter(lambda value: False).save(tmp_path / "data")
+    assert not list(tmp_path.iterdir())

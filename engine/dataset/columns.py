@@ -26,6 +26,10 @@ class FileBytes(np.ndarray):
 
     file: str = ""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Worker processes are told the name too."""
+        return file_contents, (self.tobytes(), self.file)
+
 
 def file_contents(data: bytes, file: str) -> FileBytes:
     """Bytes as an array of uint8 that can be written to."""

@@ -104,24 +104,28 @@ class _Converter:
         self.run(fields)
 
     def _write(self, names: Sequence[str], path: Path, fields: Sequence[str] | None) -> None:
+        kinds = {field: {"type": "int64"} for field, _ in self.labels}
+        count = 0
+        with FileWriter(path, overwrite=True) as writer:
+            writer.add_schema({"id": {"type": "int64"}, **kinds, "data": {"type": "bytes"}})
+            writer.add_index(list(fields or ()))
+            for name in names:
+                rows = self._rows(self.source / name, count)
+                writer.write_raw_data(rows)
+                count += len(rows)
+
+    def _rows(self, path: Path, first: int) -> list[dict[str, Any]]:
+        """The rows of one file, numbered on from those of the files before."""
         from ..dataset.vision.reading import encode_png
 
-        writer = FileWriter(path, overwrite=True)
-        kinds = {field: {"type": "int64"} for field, _ in self.labels}
-        writer.add_schema({"id": {"type": "int64"}, **kinds, "data": {"type": "bytes"}})
-        writer.add_index(list(fields or ()))
-        count = 0
-        for name in names:
-            images, *labels = _read(self.source / name, ["data", *(key for _, key in self.labels)])
-            pixels = np.asarray(images).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-            rows: list[dict[str, Any]] = []
-            for at, image in enumerate(pixels):
-                classes = {f: int(v[at]) for (f, _), v in zip(self.labels, labels, strict=True)}
-                data = encode_png(np.ascontiguousarray(image)).tobytes()
-                rows.append({"id": count + at, **classes, "data": data})
-            writer.write_raw_data(rows)
-            count += len(rows)
-        writer.commit()
+        images, *labels = _read(path, ["data", *(key for _, key in self.labels)])
+        pixels = np.asarray(images).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        rows: list[dict[str, Any]] = []
+        for at, image in enumerate(pixels):
+            classes = {f: int(v[at]) for (f, _), v in zip(self.labels, labels, strict=True)}
+            data = encode_png(np.ascontiguousarray(image)).tobytes()
+            rows.append({"id": first + at, **classes, "data": data})
+        return rows
 
 
 class Cifar10ToMR(_Converter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,23 +28,16 @@ def save_dataset(dataset: Rows, file_name: str | Path, num_files: int, file_type
     """
     if file_type != "mindrecord":
         raise ValueError(f"save: file_type must be 'mindrecord', it is {file_type!r}.")
-    writer = FileWriter(file_name, num_files, overwrite=True)
-    held: list[dict[str, Any]] = []
-    started = False
-    for row in dataset.rows(0):
-        if not started:
-            writer.add_schema(
-                {n: _field(a, n) for n, a in zip(dataset.column_names, row, strict=True)}
-            )
-            started = True
-        held.append(dict(zip(dataset.column_names, row, strict=True)))
-        if len(held) == AT_ONCE:
-            writer.write_raw_data(held)
-            held = []
-    if not started:
+    rows = dataset.rows(0)
+    first = next(rows, None)
+    if first is None:
         raise ValueError("save: the dataset has no rows.")
-    writer.write_raw_data(held)
-    writer.commit()
+    names = dataset.column_names
+    with FileWriter(file_name, num_files, overwrite=True) as writer:
+        writer.add_schema({n: _field(a, n) for n, a in zip(names, first, strict=True)})
+        whole = itertools.chain([first], rows)
+        while held := list(itertools.islice(whole, AT_ONCE)):
+            writer.write_raw_data([dict(zip(names, row, strict=True)) for row in held])
 
 
 def _field(array: np.ndarray, name: str) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .format import END, HEAD, MAGIC, TAIL, Schema, checked_schema, encode_row, 
 class FileWriter:
     """Writes rows to one file or deals them out to several; they are there after ``commit``.
 
+    As a context manager it commits, unless an error ends the body: then nothing is left.
     The format is Cellwire's own (see ``mindrecord.format``), under MindSpore's calls.
 
     Parameters
@@ -160,3 +162,19 @@ class FileWriter:
         for part, path in zip(self._parts, self.paths, strict=True):
             part.replace(path)
         self._committed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Commit, or after an error leave nothing of what was written."""
+        if error is None:
+            self.commit()
+            return
+        for part in self._parts:
+            part.unlink(missing_ok=True)
