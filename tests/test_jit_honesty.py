@@ -23,7 +23,7 @@ import cellwire as cw
 import numpy as np
 import pytest
 from cellwire import nn, ops
-from cellwire.engine.compiler.jit import JitWarning
+from cellwire.engine.compiler.jit import JitError, JitWarning
 from cellwire.engine.ops import registry
 from cellwire.kernels.loops import Function
 
@@ -458,15 +458,27 @@ def test_objects_made_inside_are_read_without_a_name() -> None:
         assert run(one(value)).item() == 3 * (3 * value + 1)
 
 
-def test_what_a_class_holds_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_type_of_a_tensor_is_the_same_in_compiled_code() -> None:
     def fn(x: Any) -> Any:
-        scaled = Scaled(2.0)
-        return scaled(x) + scaled.shift
+        y = x + 1
+        return type(x), type(y) is cw.Tensor, type(3)
 
     run = cw.jit(fn)
-    assert quiet(run, one(1.0)).item() == 4
+    assert quiet(run, one()) == (cw.Tensor, True, int)
+    with pytest.raises(JitError, match="type of the tensor 'x'"):
+        cw.jit(fn, fullgraph=True)(one())
+
+
+def test_what_a_class_holds_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fn(x: Any) -> Any:
+        scaled, other = Scaled(2.0), Scaled(0.0)
+        other.shift = other.shift + 1
+        return scaled(x) + scaled.shift + other.shift
+
+    run = cw.jit(fn, fullgraph=True)
+    assert run(one(1.0)).item() == 6
     monkeypatch.setattr(Scaled, "shift", 10.0)
-    assert quiet(run, one(1.0)).item() == 22
+    assert run(one(1.0)).item() == 33
 
 
 @pytest.mark.parametrize("dtype", [cw.int32, cw.float32])

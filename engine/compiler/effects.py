@@ -6,13 +6,17 @@ import io
 import random
 import types
 import warnings
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..tensor import Tensor
+from .bytecode import instructions_of
+from .chains import MISSING, Chain
 from .guards import MUTATORS, Reads, is_cell
-from .traced import PACKAGE_NAME, TraceBreak
+from .traced import PACKAGE_NAME, TraceBreak, Traced, in_package
 
 UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
 EFFECTS: frozenset[object] = frozenset(
@@ -73,16 +77,37 @@ def check_lasting(value: Any, where: str | None = None) -> None:
         )
 
 
+TYPE_OF = "type()"
+"""Stands for an attribute where the type of a variable is asked for."""
+LOADS = ("LOAD_FAST", "LOAD_DEREF")
+
+
+def asked_types(code: types.CodeType) -> Iterator[tuple[str, str]]:
+    """Yield the variables whose type the user's code asks for: in a trace it is another one."""
+    if in_package(code.co_filename) or "type" not in code.co_names:
+        return
+    for asks, taken in pairwise(instructions_of(code)):
+        if (asks.name, asks.value) == ("LOAD_GLOBAL", "type") and taken.name in LOADS:
+            yield taken.value, TYPE_OF
+
+
 def check_locals(
     frame: types.FrameType, reads_of_locals: list[tuple[str, str]], reads: Reads
 ) -> None:
     """Look at attributes read from variables that hold no named chain, as in loops."""
     for local, attribute in reads_of_locals:
         value = frame.f_locals.get(local)
-        if is_cell(value):
+        if attribute == TYPE_OF:
+            if isinstance(value, Traced):
+                raise TraceBreak(
+                    f"the type of the tensor {local!r} is asked for",
+                    "ask whether it isinstance(..., Tensor)",
+                    f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
+                )
+        elif is_cell(value):
             reads.add_cell(value)
             reads.loose.add(attribute)
-        elif id(value) in reads.born and attribute in vars(value):
+        elif id(value) in reads.born and _is_found(value, attribute, reads):
             continue
         elif not _is_plain(value) and not callable(getattr(type(value), attribute, None)):
             raise TraceBreak(
@@ -90,6 +115,16 @@ def check_locals(
                 "read it through a global, a closure or an attribute of the Cell",
                 f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
             )
+
+
+def _is_found(value: Any, attribute: str, reads: Reads) -> bool:
+    """Whether an object that the code made has an attribute; what its class has is guarded."""
+    kind = type(value)
+    chain = Chain(kind, "object", kind.__name__, (("attr", attribute),))
+    found = chain.value()
+    if found is not MISSING:
+        reads.add(chain, found)
+    return found is not MISSING or attribute in vars(value)
 
 
 def _is_plain(value: Any) -> bool:

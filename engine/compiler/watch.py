@@ -23,6 +23,7 @@ from .bytecode import Instruction, instructions_of
 from .chains import MISSING, Chain, Step
 from .effects import (
     UNSTABLE_MODULES,
+    asked_types,
     check_builtin,
     check_lasting,
     check_locals,
@@ -112,9 +113,8 @@ def _without_collections() -> Iterator[None]:
 
 def _note_born(frame: types.FrameType, reads: Reads) -> None:
     """Note the object whose `__init__` begins, if it has no attributes yet."""
-    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
-    made = frame.f_locals.get(names[0]) if names else None
-    if made is not None and getattr(made, "__dict__", None) == {}:
+    made = frame.f_locals.get(next(iter(frame.f_code.co_varnames), ""))
+    if getattr(made, "__dict__", None) == {}:
         reads.born[id(made)] = made
 
 
@@ -162,7 +162,7 @@ def walk_frame(
         for name, value in arguments.items():
             if id(value) in reads.promoted:
                 raise TraceBreak(f"the type of the number {name!r} is asked for")
-    return Walker(frame, arguments, reads, live).run()
+    return [*Walker(frame, arguments, reads, live).run(), *asked_types(code)]
 
 
 LOCAL_NAMES = {"LOAD_DEREF": "LOAD_FAST", "STORE_DEREF": "STORE_FAST"}
