@@ -26,7 +26,9 @@ ONE_MODE = {
 """Scripts without a Cell of their own to compile, or that choose the mode themselves."""
 
 RUNS_EAGERLY = {
-    "compile_python_builtin_functions-pynative": {"numbers", "printed"},
+    "beginner_accelerate_with_static_graph-graph": {"fresh"},
+    "beginner_accelerate_with_static_graph-pynative": {"fresh"},
+    "compile_python_builtin_functions-pynative": {"kinds", "numbers", "of_arrays", "printed"},
     "compile_static_graph-pynative": {"construct", "reverses", "sets_attributes", "with_arrays"},
     "custom_program_hook_program-graph": {"eager_call"},
 }

@@ -49,7 +49,11 @@ def main(folder: Path) -> None:
     def plain(x: Tensor) -> Tensor:
         return net(x)
 
+    def fresh(x: Tensor) -> Tensor:
+        return Network()(x)
+
     run_too = ms.jit(plain)
+    assert ms.jit(fresh)(images).shape == (8, 10)  # a network that is made at each call
     compiled = Compiled()
     ms.load_param_into_net(compiled, net.parameters_dict())
     for _ in range(2):  # the second call finds the graph of the first

@@ -66,7 +66,7 @@ def lengths(x: Tensor) -> Any:
 @ms.jit
 def kinds(x: Tensor) -> Any:
     are = isinstance((1,), tuple), isinstance(x, ms.Tensor), isinstance(3, (str, float))
-    return are, type(1), type(1.5), type([1]), type((1,)), type({"a": 1}), type("a")
+    return are, type(1), type(1.5), type([1]), type((1,)), type({"a": 1}), type(x)
 
 
 @ms.jit
@@ -85,7 +85,7 @@ def rounded(x: Tensor) -> Any:
 def extremes(x: Tensor) -> Any:
     high = max([0, 3, 2]), max((1, 2), (1, 4)), max({1: 10, 2: 3}), max("a", "c"), max(2, 5, 3)
     low = min([0, 3, 2]), min((1, 2), (1, 4)), min({1: 10, 2: 3}), min("a", "c"), min(2, 5, 3)
-    return high, low, x.max(), x.min()
+    return high, low, max(x), min(x)
 
 
 @ms.jit
@@ -119,6 +119,13 @@ def mapped() -> Any:
 def counted() -> Any:
     ranges = tuple(range(0, 6, 2)), tuple(range(1, 4)), tuple(range(3))
     return ranges, tuple(enumerate((100, 200), 3)), [(i, row.sum()) for i, row in enumerate(ROWS)]
+
+
+@ms.jit
+def of_arrays(x: Tensor) -> Any:
+    array = x.asnumpy()
+    told = isinstance(array, np.ndarray), hasattr(array, "__len__"), len(array), all(array > 0)
+    return told, any(array > 0), max(array), min(array), sum(array), abs(array), tuple(array)
 
 
 @ms.jit()
@@ -167,7 +174,7 @@ def main(folder: Path) -> None:
         assert dictionaries() == ({}, {"a": "a", "b": 2}, {"one": 1, "two": 2}, {"x": 1})
         assert attributes(x) == ((8, 2), True, False, (3,))
         assert lengths(x) == (2, 3, 1, 6, 3, 4)
-        assert kinds(x) == ((True, True, False), int, float, list, tuple, dict, str)
+        assert kinds(x) == ((True, True, False), int, float, list, tuple, dict, Tensor)
         every, some = truths()
         assert every == (True, False, True, True, True)
         assert some == (True, False, True, False, False)
@@ -185,6 +192,9 @@ def main(folder: Path) -> None:
         assert ranges == ((0, 2, 4), (1, 2, 3), (0, 1, 2))
         assert numbered == ((3, 100), (4, 200))
         assert [(i, int(total)) for i, total in row_sums] == [(0, 3), (1, 7), (2, 11)]
+        told, some, most, least, total, sizes, parts = of_arrays(x)
+        assert (told, some) == ((True, True, 3, False), True)
+        assert (most, least, total, sizes.tolist(), parts) == (3, -1, 4, [3, 1, 2], (3, -1, 2))
         raised, squared, eight = powers(x, ms.tensor([2, 2, 3]))
         assert (raised.tolist(), squared.tolist(), eight) == ([9, 1, 8], [9, 1, 4], 8)
         assert printed(x).tolist() == x.tolist()

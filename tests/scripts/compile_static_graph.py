@@ -66,7 +66,7 @@ class Lists(nn.Cell):
         parts.extend(ms.tensor([4, 5]))
         empty = [1]
         empty.clear()
-        return x, last, parts, empty, x[1:3:1], given, [x[-1], (4, 5)]
+        return x, last, parts, empty, x[1:3:1], given, [x[-1], (4, 5)], given[ms.tensor(1)]
 
 
 class Tuples(nn.Cell):
@@ -126,6 +126,27 @@ class Total(nn.Cell):
     def construct(self, x: Tensor, y: Tensor) -> Any:
         total = ops.ReduceSum(True)(x, axis=1)
         return self.matmul(x, y), total, ms.tensor(total, dtype=ms.float16), int(11.1)
+
+
+class FromArray(nn.Cell):
+    """Makes a tensor of an array that it is given."""
+
+    @ms.jit
+    def construct(self, x: Any) -> Tensor:
+        return ms.tensor(x, dtype=ms.float32) + 1
+
+
+class Replaced(nn.Cell):
+    """Puts a tensor in its parameter's place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = Parameter(ms.tensor(3, ms.float32), name="w")
+
+    @ms.jit
+    def construct(self, x: Tensor) -> Tensor:
+        self.weight = x
+        return self.weight * 2
 
 
 class Kept(nn.Cell):
@@ -266,9 +287,9 @@ def values_in_graphs() -> None:
     expected = ("N", "wire", "Node!Cellwire", "CellwireCellwire", True, "Cellwire!")
     assert Words()() == (*expected, "string is 123")
 
-    x, last, parts, empty, middle, given, rest = Lists()(NUMBERS)
+    x, last, parts, empty, middle, given, rest, second = Lists()(NUMBERS)
     assert x == [6, 5, 4, 7, "ok", 10, [0, 88]]
-    assert (last, empty, middle, given) == ("a", [], [5, 4], NUMBERS)
+    assert (last, empty, middle, given, second) == ("a", [], [5, 4], NUMBERS, 2)
     assert [int(part) for part in parts] == [1, 4, 5]
     assert rest == [[0, 88], (4, 5)]
     vector = ms.tensor([-1.0, 0.0])
@@ -289,6 +310,10 @@ def cells_in_graphs() -> None:
     product, total, half, eleven = Total()(ops.ones((1, 3)), ops.ones((3, 4)))
     assert (product.tolist(), total.tolist(), eleven) == ([[3, 3, 3, 3]], [[3]], 11)
     assert half.dtype == ms.float16
+    assert FromArray()(np.array([0, 1])).tolist() == [1, 2]
+    replaced = Replaced()
+    assert (int(replaced(ms.tensor(5.0))), int(replaced.weight)) == (10, 5)
+    assert isinstance(replaced.weight, Parameter)
     net = Kept()
     assert net(ms.tensor(5.0)) == 6
     assert net.weight == 5

@@ -102,7 +102,7 @@ class UsesClasses(nn.Cell):
     def construct(self, x: Tensor, y: Tensor) -> Any:
         own = Scale(3)
         total = self.scale.factor + self.scale.act(x, y) + self.holder.inner.factor
-        return total, own(x, y), own.factor, self.holder.inner.base, Scale.base
+        return total, own(x, y), own.factor, self.holder.inner.base, own.base
 
 
 @ms.jit
