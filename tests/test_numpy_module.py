@@ -321,6 +321,25 @@ def test_dtypes_and_constants_are_there() -> None:
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: cnp.rollaxis(x, 2),
+        lambda x: cnp.rollaxis(x, 0, 3),
+        lambda x: cnp.expand_dims(x, 3),
+        lambda x: cnp.apply_along_axis(cnp.sort, 2, x),
+        lambda x: cnp.apply_over_axes(lambda t, axis: cnp.sum(t), x, 2),
+        lambda x: cnp.linalg.norm(x, axis=2),
+        lambda x: cnp.average(x, 2, [1.0, 2.0, 3.0]),
+        lambda x: cnp.split(x, 1, 2),
+        lambda x: cnp.size(x, 2),
+    ],
+)
+def test_axes_that_are_not_there_are_refused(call: Any) -> None:
+    with pytest.raises(ValueError, match="does not exist in"):
+        call(cw.Tensor(M[:, :3]))
+
+
+@pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda: cnp.split(cw.Tensor([1, 2, 3]), 2), "use array_split"),

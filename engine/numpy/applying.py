@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..ops.cast import TensorLike, as_tensor
+from ..ops.rules import normalize_axis
 from ..tensor import Tensor
 
 
@@ -32,7 +33,7 @@ def apply_along_axis(
         What the function gives stands in the place of the axis.
     """
     tensor = as_tensor(arr)
-    at = axis % len(tensor.shape)
+    at = normalize_axis("apply_along_axis", axis, len(tensor.shape))
     moved = ops.moveaxis(tensor, at, -1)
     others = tuple(moved.shape[:-1])
     rows = ops.reshape(moved, (-1, moved.shape[-1]))
@@ -70,7 +71,7 @@ def apply_over_axes(
     for axis in (axes,) if isinstance(axes, int) else axes:
         found = as_tensor(func(tensor, axis))
         if len(found.shape) < count:
-            found = ops.expand_dims(found, axis % count)
+            found = ops.expand_dims(found, normalize_axis("apply_over_axes", axis, count))
         tensor = found
     return tensor
 
@@ -123,7 +124,9 @@ def size(a: TensorLike, axis: int | None = None) -> int:
         The number.
     """
     tensor = as_tensor(a)
-    return tensor.size if axis is None else tensor.shape[axis]
+    if axis is None:
+        return tensor.size
+    return tensor.shape[normalize_axis("size", axis, len(tensor.shape))]
 
 
 def isscalar(element: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..ops.cast import TensorLike, as_tensor
+from ..ops.rules import normalize_axis
 from ..shape import broadcast_shapes
 from ..tensor import Tensor
 
@@ -125,7 +126,8 @@ def rollaxis(x: TensorLike, axis: int, start: int = 0) -> Tensor:
     """
     tensor = as_tensor(x)
     count = len(tensor.shape)
-    axis, start = axis % count, start + count if start < 0 else start
+    axis = normalize_axis("rollaxis", axis, count)
+    start = normalize_axis("rollaxis", start, count + 1) if start >= 0 else start + count
     return ops.moveaxis(tensor, axis, start - 1 if axis < start else start)
 
 
@@ -147,7 +149,7 @@ def expand_dims(a: TensorLike, axis: Axes) -> Tensor:
     tensor = as_tensor(a)
     places = axes_of(axis)
     count = len(tensor.shape) + len(places)
-    for place in sorted(place % count for place in places):
+    for place in sorted(normalize_axis("expand_dims", place, count) for place in places):
         tensor = ops.expand_dims(tensor, place)
     return tensor
 

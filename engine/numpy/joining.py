@@ -8,6 +8,7 @@ from typing import Any
 from .. import ops
 from ..dtype import promote
 from ..ops.cast import TensorLike, as_tensor, cast_to
+from ..ops.rules import normalize_axis
 from ..tensor import Tensor
 from .arrangement import atleast_1d, atleast_2d, atleast_3d, ravel
 
@@ -194,10 +195,11 @@ def split(x: TensorLike, indices_or_sections: Sections, axis: int = 0) -> list[T
         If the axis does not divide into that many pieces.
     """
     tensor = as_tensor(x)
-    if isinstance(indices_or_sections, int) and tensor.shape[axis] % indices_or_sections:
+    count = tensor.shape[normalize_axis("split", axis, len(tensor.shape))]
+    if isinstance(indices_or_sections, int) and count % indices_or_sections:
         raise ValueError(
-            f"split: {tensor.shape[axis]} elements do not divide into {indices_or_sections} equal"
-            " pieces; use array_split."
+            f"split: {count} elements do not divide into {indices_or_sections} equal pieces; use"
+            " array_split."
         )
     return array_split(tensor, indices_or_sections, axis)
 

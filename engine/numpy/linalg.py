@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..ops.cast import TensorLike, as_float
+from ..ops.rules import normalize_axis
 from ..tensor import Tensor
 from .products import multi_dot
 
@@ -59,7 +60,8 @@ def _axes(axis: Any, count: int, order: Any) -> tuple[int, ...]:
         if order is not None and count > 2:
             raise ValueError(f"norm: name the axis, or axes, of the vectors among {count} axes.")
         return axes
-    return tuple(a % count for a in ((axis,) if isinstance(axis, int) else axis))
+    named = (axis,) if isinstance(axis, int) else axis
+    return tuple(normalize_axis("norm", item, count) for item in named)
 
 
 def _vector_norm(size: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:

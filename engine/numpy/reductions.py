@@ -10,6 +10,7 @@ import numpy as np
 from .. import ops
 from ..dtype import bool_, int64
 from ..ops.cast import TensorLike, as_float, as_tensor, cast_to
+from ..ops.rules import normalize_axis
 from ..tensor import Tensor
 from .arrangement import ravel
 from .elementwise import typed
@@ -171,7 +172,7 @@ def average(a: TensorLike, axis: int | None = None, weights: TensorLike | None =
     weight = as_float(weights)
     if axis is not None and len(weight.shape) == 1 and len(tensor.shape) > 1:
         shape = [1] * len(tensor.shape)
-        shape[axis] = -1
+        shape[normalize_axis("average", axis, len(shape))] = -1
         weight = ops.reshape(weight, tuple(shape))
     whole = ops.broadcast_to(weight, tuple(tensor.shape))
     return ops.sum(tensor * whole, axis) / ops.sum(whole, axis)

@@ -410,4 +410,4 @@ def histogram(
     place = ops.where(ops.equal(flat, edges[-1]), count - 1, place)
     inside = ops.logical_and(ops.greater_equal(place, 0), ops.less(place, count))
     place = ops.where(inside, place, count)
-    return bincount(place, minlength=count + 1)[:count], edges
+    return cast_to(bincount(place, minlength=count + 1)[:count], int64), edges
