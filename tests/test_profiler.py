@@ -289,3 +289,25 @@ def test_complaint_11_a_benchmark_of_dispatch_is_there(monkeypatch: pytest.Monke
     calls = training.cellwire_steps(blocks.make_weights(np.random.default_rng(0)), x, x)
     assert {"cellwire eager", "cellwire jit", "cellwire optimizer"} <= set(calls)
     training.check(calls)
+
+
+def test_a_file_says_which_steps_are_taken_down(tmp_path: Path, training: Training) -> None:
+    settings = tmp_path / "settings"
+    monitor = profiler.DynamicProfilerMonitor(settings, tmp_path / "out")
+    file = settings / "profiler_config.json"
+    assert json.loads(file.read_text())["start_step"] == -1
+    file.write_text('{"start_step": 2, "stop_step": 3}')
+    for _ in range(4):
+        training.step()
+        monitor.step()
+    (folder,) = (tmp_path / "out").iterdir()
+    assert folder.name == "rank0_start2_stop3"
+    steps = table(folder / "step_trace_time.csv")
+    assert len(steps) == 2
+    profiler.analyse(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no profile"):
+        profiler.analyse(settings)
+    for text, words in (("{", "no JSON"), ('{"start_step": "x"}', "integers"), ("[]", "object")):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=words):
+            profiler.DynamicProfilerMonitor(settings)
