@@ -301,8 +301,11 @@ def test_each_example_draws_its_own_numbers() -> None:
 def test_one_warning_for_each_op_that_loops() -> None:
     fn = vmap(lambda a, i: ops.gather(a, i, 0))
     x, i = rows(B, 4), Tensor(np.zeros((B, 2), np.int32))
-    with pytest.warns(VmapWarning, match="gather has no batching rule; it runs once for each"):
+    with pytest.warns(
+        VmapWarning, match="gather has no batching rule; it runs once for each"
+    ) as told:
         fn(x, i)
+    assert told[0].filename == __file__
     fn(x, i)
 
 

@@ -7,15 +7,18 @@ sees them. So the transforms nest in any order.
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FrameType
 from typing import Any, Self
 
 import numpy as np
 
 from .. import random as streams
+from ..compiler.traced import in_package
 from ..dtype import DType
 from ..ops import array, reduce, registry
 from ..ops.cast import literal
@@ -227,7 +230,7 @@ class BatchTrace:
                 f"vmap: {op.name} has no batching rule; it runs once for each of the"
                 f" {self.size} examples.",
                 VmapWarning,
-                stacklevel=2,
+                stacklevel=_levels_to_user(),
             )
 
     def _own_gradient(self, op: Op, inputs: tuple[Tensor, ...], attrs: dict[str, Any]) -> Any:
@@ -257,6 +260,15 @@ class BatchTrace:
 
 
 _numbers = iter(range(2**62))
+
+
+def _levels_to_user() -> int:
+    """Return how many frames away the first one outside of this package is, for a warning."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and in_package(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def over_examples(
