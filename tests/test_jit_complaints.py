@@ -169,6 +169,23 @@ def test_complaint_09_what_was_compiled_can_be_read() -> None:
     assert "use Cellwire ops on the tensor" in str(reason)
 
 
+def test_complaint_09_why_something_is_compiled_again_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    settings = types.SimpleNamespace(factor=2.0)
+    run = cw.jit(lambda x: x * settings.factor if x.sum() > 0 else x, fullgraph=True)
+    with caplog.at_level(logging.INFO, "cellwire.jit"):
+        run(ones(1))
+        settings.factor = 3.0
+        run(ones(1))
+        run(ones(1) * -1)
+    changed, branch = [record.message for record in caplog.records]
+    assert changed == "<lambda>: settings.factor has changed: it is compiled once more"
+    assert "a branch went another way, at" in branch
+    assert f"{Path(__file__).name}:" in branch
+    assert len(run.explain(ones(1)).notes) == 2
+
+
 def test_complaint_10_a_call_that_comes_again_is_not_looked_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -321,6 +321,8 @@ class Jitted:
         saved = streams.state().save()
         try:
             family = self._family(key, given.leaves)
+            if situation.paths:
+                family.note(f"{situation.paths[0].why_not()}: it is compiled once more")
             path = compile_call(family.made(self.function, given), given)
         except TraceBreak as reason:
             streams.state().restore(saved)

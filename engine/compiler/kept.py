@@ -24,7 +24,9 @@ class Kept(dict[object, "Jitted"]):
 
 def kept_for(instance: Any, key: object, make: Callable[[], Jitted]) -> Jitted:
     """Return what was compiled for ``instance`` under ``key``, made by ``make`` the first time."""
-    kept = instance.__dict__.setdefault("_compiled", Kept())
+    kept = instance.__dict__.get("_compiled")
+    if kept is None:
+        kept = instance.__dict__["_compiled"] = Kept()
     found = kept.get(key)
     if found is None:
         found = kept[key] = make()

@@ -11,6 +11,7 @@ import logging
 import sys
 import threading
 import types
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from .options import Axes
 from .traced import PACKAGE_NAME, TraceBreak, in_package
 
 logger = logging.getLogger("cellwire.jit")
+MAX_NOTES = 16
 MAX_TRACES = 4
 """Traces with open sizes that one kind of call may need, before it gets none."""
 Sizes = dict[str, int]
@@ -158,7 +160,8 @@ class Family:
     traces: list[OpenTrace] = field(default_factory=list)
     reason: str | None = None
     """Why each size is traced by itself."""
-    notes: list[str] = field(default_factory=list)
+    notes: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_NOTES))
+    """The latest reasons to compile anew."""
 
     def made(self, function: Callable[..., Any], arguments: Arguments) -> Made:
         """Return the trace of a call: one with open sizes if sizes differ and it can be."""
@@ -201,7 +204,7 @@ class Family:
                     continue
                 self.open.add((number, axis))
                 before = f" was {first}, now {size}" if first != size else " is declared open"
-                self._note(f"axis {axis} of input {number}{before}: it is open from here on")
+                self.note(f"axis {axis} of input {number}{before}: it is open from here on")
 
     def _traced_open(
         self, function: Callable[..., Any], arguments: Arguments, shapes: list[tuple[int, ...]]
@@ -259,9 +262,10 @@ class Family:
     def _close(self, reason: str) -> None:
         self.reason = reason
         self.traces.clear()
-        self._note(f"each size is traced by itself: {reason}")
+        self.note(f"each size is traced by itself: {reason}")
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Keep and log a reason to compile anew."""
         self.notes.append(text)
         logger.info("%s: %s", self.name, text)
 

@@ -33,7 +33,7 @@ class Explanation:
     graph: Graph | None
     specialisations: int
     notes: tuple[str, ...] = ()
-    """What was decided about sizes that differ from call to call."""
+    """Why calls that differ from earlier ones were compiled anew."""
 
     def __str__(self) -> str:
         text = str(self.report) if self.report is not None else f"runs eagerly: {self.reason}"

@@ -48,6 +48,15 @@ class Specialisation:
         """Return whether Python's branches go the same way on these values."""
         return all(g.holds(v) for g, v in zip(self.outcomes, values, strict=True))
 
+    def why_not(self) -> str:
+        """Say why a call that fits in its arguments did not take this path."""
+        changed = self.reads.changed()
+        if changed:
+            return f"{changed[0]} has changed"
+        if self.outcomes:
+            return f"a branch went another way, at {self.outcomes[-1].where} or before"
+        return "what is trained, a hook or the shape of a tensor from outside has changed"
+
     def captured(self) -> list[np.ndarray] | None:
         """Return the captured tensors' arrays; None if one has another shape than was traced."""
         if self.held is not None:
