@@ -397,3 +397,9 @@ def test_a_batch_may_be_empty(function: Callable[..., Any], shapes: list[Any]) -
     for grad, shape in zip(grads, shapes, strict=True):
         assert grad.shape == shape
         assert not grad.data.any()
+
+
+def test_power_averages_of_zeros_have_a_gradient_of_zero() -> None:
+    x = cw.Tensor([[[0.0, 0.0, 3.0, 4.0]]])
+    slope = cw.grad(lambda x: ops.sum(ops.lp_pool1d(x, 2.0, 2)))(x)
+    np.testing.assert_allclose(slope.asnumpy(), [[[0.0, 0.0, 0.6, 0.8]]], rtol=1e-6)

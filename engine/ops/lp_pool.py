@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math as numbers
 from collections.abc import Callable
 from typing import Any
 
 from ..shape import Aval
 from ..tensor import Tensor
-from . import arithmetic
+from . import arithmetic, logic
 from .avg_pool import avg_pool1d, avg_pool2d
 from .cast import TensorLike, as_float
 from .expansion import expanded
@@ -35,7 +36,11 @@ def _expansion(average: Callable[..., Tensor]) -> Callable[..., Tensor]:
         for size in kernel:
             count *= size
         means = average(powers, kernel, stride, 0, any(spill))
-        return arithmetic.pow(arithmetic.mul(means, float(count)), 1.0 / norm_type)
+        # The root has no slope at zero: windows of nothing but zeros get the gradient zero.
+        empty = logic.equal(means, 0)
+        sums = arithmetic.mul(logic.select(empty, 1.0, means), float(count))
+        roots = arithmetic.pow(sums, 1.0 / norm_type)
+        return logic.select(empty, 0.0 if norm_type > 0 else numbers.inf, roots)
 
     return expand
 
@@ -76,7 +81,7 @@ def lp_pool1d(
     stride: int | tuple[int] | None = None,
     ceil_mode: bool = False,
 ) -> Call:
-    """Return the root of the sum of powers of each window of sequences.
+    """Apply power-average pooling to sequences: the root of each window's sum of powers.
 
     Parameters
     ----------
@@ -118,7 +123,7 @@ def lp_pool2d(
     stride: int | tuple[int, int] | None = None,
     ceil_mode: bool = False,
 ) -> Call:
-    """Return the root of the sum of powers of each window of images.
+    """Apply power-average pooling to images: the root of each window's sum of powers.
 
     Parameters
     ----------
