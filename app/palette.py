@@ -1,9 +1,12 @@
-"""The palette: every kind of node by category, to be dragged onto the canvas or added by Enter.
+"""The palette: every kind of node by category and family, to be dragged or added by Enter.
 
-A click on a category's name folds it away.
+A click on a heading folds what is below it; families begin folded.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import (
     QByteArray,
@@ -30,14 +33,31 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ..nodes.families import FAVOURITES, in_order
 from . import theme
 from .search import Entry, node_entries, rank
 from .state import EditorState
 
 MIME = "application/x-cellwire-node-type"
-ROW_HEIGHT, HEADING_HEIGHT = 24, 30
+ROW_HEIGHT, HEADING_HEIGHT, INDENT = 24, 30, 12
 CATEGORIES = ("Data", "Cells", "Ops", "Control", "Loss")
-_ROLE, _TAG_ROLE = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
+COMMON = "Common"
+_ROLE = Qt.ItemDataRole.UserRole
+_TAG_ROLE, _INDENT_ROLE = _ROLE + 1, _ROLE + 2
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A category, or (with `family`) one of its families, and how many kinds are below it."""
+
+    category: str
+    family: str = ""
+    count: int = 0
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What is folded under this name."""
+        return self.category, self.family
 
 
 class Palette(QWidget):
@@ -50,7 +70,7 @@ class Palette(QWidget):
         super().__init__()
         self.setMinimumWidth(150)
         self._entries = node_entries(state)
-        self._folded: set[str] = set()
+        self._folded = {(entry.category, entry.family) for entry in self._entries if entry.family}
         cells = {entry.title.lower() for entry in self._entries if entry.category == "Cells"}
         self._twins = {
             entry.type
@@ -83,42 +103,66 @@ class Palette(QWidget):
                 self._add(entry)
             self.list.setCurrentRow(0)
             return
+        by_type = {entry.type: entry for entry in self._entries}
+        self._add_category(COMMON, [by_type[type] for type in FAVOURITES if type in by_type])
         for category in CATEGORIES:
             members = [entry for entry in self._entries if entry.category == category]
             if members:
-                heading = QListWidgetItem(category, self.list)
-                heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
-                for entry in members:
-                    self._add(entry)
+                self._add_category(category, members)
         self._fold()
 
-    def _add(self, entry: Entry) -> None:
+    def _add_category(self, category: str, members: Sequence[Entry]) -> None:
+        self._add_heading(Heading(category))
+        families = in_order(category, (entry.family for entry in members))
+        for entry in members:
+            if not families or not entry.family:
+                self._add(entry)
+        for family in families:
+            below = [entry for entry in members if entry.family == family]
+            self._add_heading(Heading(category, family, len(below)))
+            for entry in below:
+                self._add(entry, INDENT)
+
+    def _add_heading(self, heading: Heading) -> None:
+        item = QListWidgetItem(heading.family or heading.category, self.list)
+        item.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        item.setData(_ROLE, heading)
+
+    def _add(self, entry: Entry, indent: int = 0) -> None:
         item = QListWidgetItem(entry.title, self.list)
+        item.setData(_INDENT_ROLE, indent)
         item.setData(_ROLE, entry)
         item.setData(_TAG_ROLE, "op" if entry.type in self._twins else "")
         item.setToolTip(entry.hint)
 
     def _fold(self) -> None:
         """Hide the rows below folded headings."""
-        folded = False
+        category = family = False
         for item in map(self.list.item, range(self.list.count())):
-            if item.data(_ROLE) is None:
-                folded = item.text() in self._folded
-                item.setData(_TAG_ROLE, "▸" if folded else "▾")
-                item.setToolTip("Show these nodes" if folded else "Fold these nodes away")
+            heading = item.data(_ROLE)
+            if not isinstance(heading, Heading):
+                item.setHidden(category or family)
+                continue
+            folded = heading.key in self._folded
+            if heading.family:
+                family = folded
+                item.setHidden(category)
             else:
-                item.setHidden(folded)
+                category, family = folded, False
+            item.setData(_TAG_ROLE, "▸" if folded else "▾")
+            item.setToolTip("Show these nodes" if folded else "Fold these nodes away")
 
     def _activated(self, item: QListWidgetItem) -> None:
         entry = item.data(_ROLE)
-        if entry is not None:
+        if isinstance(entry, Entry):
             self.chosen.emit(entry.type)
         else:
             self._clicked(item)
 
     def _clicked(self, item: QListWidgetItem) -> None:
-        if item.data(_ROLE) is None:
-            self._folded ^= {item.text()}
+        heading = item.data(_ROLE)
+        if isinstance(heading, Heading):
+            self._folded ^= {heading.key}
             self._fold()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -151,7 +195,7 @@ class _NodeList(QListWidget):
         """Drag the current row's type, with its name at the pointer."""
         item = self.currentItem()
         entry = item.data(_ROLE) if item is not None else None
-        if entry is None:
+        if not isinstance(entry, Entry):
             return
         drag = QDrag(self)
         drag.setMimeData(mime_data(entry.type))
@@ -166,9 +210,11 @@ class _Row(QStyledItemDelegate):
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
-        """Headings are higher: the gap belongs to them."""
-        heading = index.data(_ROLE) is None
-        return QSize(100, HEADING_HEIGHT if heading else ROW_HEIGHT)
+        """Headings of categories are higher: the gap belongs to them."""
+        heading = index.data(_ROLE)
+        if not isinstance(heading, Heading):
+            return QSize(100, ROW_HEIGHT)
+        return QSize(100, ROW_HEIGHT if heading.family else HEADING_HEIGHT)
 
     def paint(
         self,
@@ -179,27 +225,43 @@ class _Row(QStyledItemDelegate):
         """Draw one row."""
         rect: QRect = option.rect  # type: ignore[attr-defined]
         state = option.state  # type: ignore[attr-defined]
-        entry: Entry | None = index.data(_ROLE)
+        entry: Entry | Heading = index.data(_ROLE)
         colors = theme.current()
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         tag = index.data(_TAG_ROLE)
-        if entry is None:
+        if isinstance(entry, Heading):
             lit = state & (QStyle.StateFlag.State_HasFocus | QStyle.StateFlag.State_MouseOver)
-            painter.setFont(theme.font(theme.SMALL, 600))
-            painter.setPen(colors.color("text" if lit else "muted"))
-            place = rect.adjusted(0, 0, -16, -5)
-            painter.drawText(place, Qt.AlignmentFlag.AlignBottom, index.data())
-            right = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight
-            painter.drawText(place, right, tag)
+            _draw_heading(painter, rect, entry, tag, bool(lit))
         else:
             hot = state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
-            _draw_node(painter, rect, entry, bool(hot))
+            _draw_node(painter, rect.adjusted(index.data(_INDENT_ROLE), 0, 0, 0), entry, bool(hot))
             painter.setFont(theme.font(theme.SMALL))
             painter.setPen(colors.color("muted"))
             right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
             painter.drawText(rect.adjusted(0, 0, -16, 0), right, tag)
         painter.restore()
+
+
+def _draw_heading(painter: QPainter, rect: QRect, heading: Heading, mark: str, lit: bool) -> None:
+    """A category in small semibold letters, a family as a row with the bar of its category."""
+    colors = theme.current()
+    right = Qt.AlignmentFlag.AlignRight
+    if not heading.family:
+        painter.setFont(theme.font(theme.SMALL, 600))
+        painter.setPen(colors.color("text" if lit else "muted"))
+        place = rect.adjusted(0, 0, -16, -5)
+        painter.drawText(place, Qt.AlignmentFlag.AlignBottom, heading.category)
+        painter.drawText(place, Qt.AlignmentFlag.AlignBottom | right, mark)
+        return
+    middle = Qt.AlignmentFlag.AlignVCenter
+    painter.setFont(theme.font(theme.SMALL))
+    painter.setPen(colors.color("muted"))
+    painter.drawText(rect.adjusted(0, 0, -16, 0), middle, mark)
+    painter.drawText(rect.adjusted(0, 0, -16, 0), middle | right, str(heading.count))
+    painter.setFont(theme.font(theme.BODY))
+    painter.setPen(colors.color("text"))
+    painter.drawText(rect.adjusted(14, 0, -40, 0), middle, heading.family)
 
 
 def _draw_node(painter: QPainter, rect: QRect, entry: Entry, hot: bool) -> None:

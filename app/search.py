@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from PySide6.QtCore import (
@@ -31,6 +32,7 @@ from PySide6.QtWidgets import (
 )
 from rapidfuzz import fuzz, process, utils
 
+from ..nodes.families import COMMON
 from ..nodes.spec import NodeSpec
 from . import theme
 from .actions import Actions
@@ -39,6 +41,8 @@ from .state import EditorState
 WIDTH, ROW_HEIGHT, ROWS = 340, 28, 9
 GOOD_ENOUGH = 55.0
 """The least score, of 100, with which an entry is listed."""
+LISTED = 60
+"""How many hits are listed at most."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,23 @@ class Entry:
     run: Callable[[Any], object] = field(compare=False)
     enabled: bool = True
     type: str = ""
+    names: tuple[str, ...] = ()
+    common: bool = False
+    family: str = ""
+
+    @cached_property
+    def plain_words(self) -> str:
+        """All its words as they are searched through."""
+        return utils.default_process(self.words)
+
+    @cached_property
+    def plain_names(self) -> tuple[str, ...]:
+        """Title and other names, each as one word in small letters."""
+        return tuple(_joined(name) for name in (self.title, *self.names))
+
+
+def _joined(text: str) -> str:
+    return utils.default_process(text).replace(" ", "").replace("_", "")
 
 
 def node_entries(state: EditorState, specs: Sequence[NodeSpec] | None = None) -> list[Entry]:
@@ -61,9 +82,12 @@ def node_entries(state: EditorState, specs: Sequence[NodeSpec] | None = None) ->
             spec.title,
             spec.doc.split(". ")[0].rstrip(".").replace("`", ""),
             spec.category,
-            " ".join((spec.title, spec.type.partition(".")[2], spec.stem, *spec.keywords)),
+            " ".join((spec.title, spec.type.partition(".")[2], *spec.keywords, spec.family)),
             lambda canvas, type=spec.type: canvas.editor.add_node_in_view(type),
             type=spec.type,
+            names=spec.keywords,
+            common=spec.type in COMMON,
+            family=spec.family,
         )
         for spec in (state.library.values() if specs is None else specs)
     ]
@@ -86,27 +110,42 @@ def action_entries(actions: Actions) -> list[Entry]:
 
 
 def rank(entries: Sequence[Entry], query: str) -> list[Entry]:
-    """The entries that fit a query, best first: exact beginnings before likenesses."""
+    """The entries that fit a query, best first: names, beginnings of names, then likenesses.
+
+    Of those that fit equally well the common ones come first; without a query as well.
+    """
     needle = utils.default_process(query)
     if not needle:
-        return list(entries)
+        return sorted(entries, key=lambda entry: not entry.common)
     found = process.extract(
         needle,
-        [entry.words for entry in entries],
+        [entry.plain_words for entry in entries],
         scorer=fuzz.WRatio,
-        processor=utils.default_process,
         score_cutoff=GOOD_ENOUGH,
-        limit=60,
+        limit=None,
     )
+    joined = _joined(query)
 
-    def order(hit: tuple[str, float, int]) -> tuple[int, int, float, int]:
-        title = utils.default_process(entries[hit[2]].title)
-        level = 0 if title == needle else 1 if title.startswith(needle) else 2
-        if level == 2 and needle not in utils.default_process(hit[0]):
-            level = 3
-        return level, len(title) if level < 2 else 0, -hit[1], hit[2]
+    def order(hit: tuple[str, float, int]) -> tuple[int, bool, int, float, int]:
+        entry = entries[hit[2]]
+        level = _level(entry, needle, joined)
+        return level, not entry.common, len(entry.title) if level < 3 else 0, -hit[1], hit[2]
 
-    return [entries[hit[2]] for hit in sorted(found, key=order)]
+    return [entries[hit[2]] for hit in sorted(found, key=order)[:LISTED]]
+
+
+def _level(entry: Entry, needle: str, joined: str) -> int:
+    """How well an entry fits: by its title, another name, their beginnings, a word, a likeness."""
+    title, *names = entry.plain_names
+    if title == joined:
+        return 0
+    if joined in names:
+        return 1
+    if title.startswith(joined):
+        return 2
+    if any(name.startswith(joined) for name in names):
+        return 3
+    return 4 if needle in entry.plain_words else 5
 
 
 class SearchPopup(QFrame):

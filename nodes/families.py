@@ -17,13 +17,13 @@ CELLS = _by_module(
         "Linear": "layers",
         "Convolution": "convolution conv_transpose",
         "Pooling": "pooling adaptive_pooling unpooling",
-        "Normalization": "norm sample_norm",
-        "Activation": "activation gates piecewise",
+        "Normalization": "batch_norm sample_norm",
+        "Activation": "activation smooth_activation piecewise_activation",
         "Dropout": "dropout",
         "Embedding": "embedding",
         "Recurrent": "rnn rnn_cells",
         "Attention": "attention transformer transformer_layers",
-        "Shape": "shaping arranging",
+        "Shape": "basic",
         "Padding": "padding",
         "Resampling": "upsampling",
     }
@@ -79,16 +79,24 @@ OPS_ORDER = (
     "Joining and splitting", "Indexing", "Scattering", "Sorting", "Comparison and logic",
     "Statistics", "Special functions", "Bits", "Creation",
 )  # fmt: skip
-ORDER = tuple(dict.fromkeys([*CELLS.values(), *OPS_ORDER, *LOSSES.values(), OTHERS]))
-"""The headings as the palette lists them."""
+ORDERS = {
+    "Cells": tuple(dict.fromkeys(CELLS.values())),
+    "Ops": OPS_ORDER,
+    "Loss": tuple(dict.fromkeys(LOSSES.values())),
+}
+"""The headings of each category as the palette lists them."""
 COMMON = (
     "nn.Dense", "nn.Conv2d", "nn.MaxPool2d", "nn.AvgPool2d", "nn.Flatten", "nn.BatchNorm1d",
     "nn.BatchNorm2d", "nn.LayerNorm", "nn.ReLU", "nn.GELU", "nn.Dropout", "nn.Embedding",
-    "nn.LSTM", "nn.MultiheadAttention", "ops.add", "ops.mul", "ops.matmul", "ops.concat",
-    "ops.reshape", "ops.transpose", "ops.mean", "ops.softmax", "ops.scale", "nn.CrossEntropyLoss",
-    "nn.MSELoss",
+    "nn.LSTM", "nn.MultiheadAttention", "nn.Softmax", "ops.scale", "ops.add", "ops.mul",
+    "ops.matmul", "ops.concat", "ops.reshape", "nn.CrossEntropyLoss", "nn.MSELoss",
 )  # fmt: skip
 """What drawings are mostly made of: of names that fit a search equally well these come first."""
+FAVOURITES = (
+    "nn.Dense", "nn.Conv2d", "nn.MaxPool2d", "nn.BatchNorm2d", "nn.LayerNorm", "nn.ReLU",
+    "nn.Dropout", "nn.Flatten", "ops.scale", "ops.add", "ops.concat", "nn.CrossEntropyLoss",
+)  # fmt: skip
+"""What the palette lists before all else."""
 
 
 def family_of_cell(cell: type[Cell], *, loss: bool) -> str:
@@ -108,7 +116,7 @@ def family_of_op(op: Op) -> str:
     return known.get(module, OPS_BY_CATEGORY.get(op.category, OTHERS))
 
 
-def in_order(families: Iterable[str]) -> list[str]:
-    """These headings, each once, as the palette lists them."""
+def in_order(category: str, families: Iterable[str]) -> list[str]:
+    """These headings of a category, each once, as the palette lists them."""
     wanted = set(families)
-    return [family for family in ORDER if family in wanted]
+    return [family for family in (*ORDERS.get(category, ()), OTHERS) if family in wanted]

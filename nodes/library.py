@@ -7,7 +7,7 @@ its parameters the constructor's or the op's attributes, its words the docstring
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -59,7 +59,9 @@ def library() -> Mapping[str, NodeSpec]:
     A loss that is both a Cell and an op is the Cell.
     """
     cells = [spec for spec in map(_cell_spec, _cells()) if spec is not None]
-    found = [SCALE, *(spec for spec in map(_op_spec, OPS.values()) if spec is not None)]
+    names = _names_of_ops()
+    drawn = (_op_spec(op, names.get(op.name, ())) for op in OPS.values())
+    found = [SCALE, *(spec for spec in drawn if spec is not None)]
     losses = {spec.title for spec in cells if spec.kind == "loss"}
     found = [spec for spec in found if spec.kind != "loss" or spec.title not in losses]
     made = [*cells, *sorted(found, key=lambda spec: spec.title.lower())]
@@ -153,7 +155,18 @@ def _cell_ports(cell: type[Cell], type: str) -> tuple[Port, ...] | None:
     return tuple(ports) or None
 
 
-def _op_spec(op: Op) -> NodeSpec | None:
+def _names_of_ops() -> dict[str, list[str]]:
+    """The other names under which the engine publishes each op: `arccos` of `acos`."""
+    own = {id(getattr(ops, name, None)): name for name in OPS}
+    found: dict[str, list[str]] = {}
+    for name in ops.__all__:
+        op = own.get(id(getattr(ops, name)))
+        if op is not None and op != name:
+            found.setdefault(op, []).append(name)
+    return found
+
+
+def _op_spec(op: Op, names: Sequence[str]) -> NodeSpec | None:
     function = getattr(ops, op.name, None)
     type = f"ops.{op.name}"
     doc = read_doc(op.doc)
@@ -186,7 +199,7 @@ def _op_spec(op: Op) -> NodeSpec | None:
             leading,
         ),
         summarize=summarize,
-        keywords=(op.name, *aliases_of(type), op.category),
+        keywords=(op.name, *names, *aliases_of(type)),
         by_name=by_name,
         leading=leading,
         start=STARTS.get(type, {}),

@@ -6,8 +6,11 @@ import pytest
 from cellwire.engine.dtype import float32
 from cellwire.engine.ops.registry import OPS
 from cellwire.engine.tensor import Tensor
+from cellwire.nodes.aliases import ALIASES
+from cellwire.nodes.families import COMMON, FAVOURITES, ORDERS
 from cellwire.nodes.inspection import param_specs, read_doc
 from cellwire.nodes.library import LIBRARY, spec_of
+from cellwire.nodes.outputs import OUTPUTS
 from cellwire.nodes.spec import NodeSpec, ParamSpec
 
 
@@ -38,6 +41,14 @@ def test_categories_and_kinds_go_together() -> None:
     assert pairs == {("Data", "data"), ("Cells", "cell"), ("Ops", "op"), ("Loss", "loss")}
     categories = [item.category for item in LIBRARY.values()]
     assert list(dict.fromkeys(categories)) == ["Data", "Cells", "Ops", "Loss"]
+
+
+def test_every_kind_but_data_is_listed_in_a_family() -> None:
+    families = {(item.category, item.family) for item in LIBRARY.values() if item.kind != "data"}
+    assert families == {(category, f) for category, names in ORDERS.items() for f in names}
+    assert set(FAVOURITES) | set(COMMON) <= LIBRARY.keys()
+    assert ALIASES.keys() <= LIBRARY.keys()
+    assert OUTPUTS.keys() <= LIBRARY.keys()
 
 
 @pytest.mark.parametrize("type", list(LIBRARY))

@@ -114,12 +114,15 @@ def test_a_double_click_in_the_palette_adds_nodes_side_by_side(window: MainWindo
 def test_a_category_of_the_palette_is_folded_by_a_click_on_its_name(window: MainWindow) -> None:
     rows = window.palette_panel.list
     (heading,) = rows.findItems("Cells", Qt.MatchFlag.MatchExactly)
-    dense = rows.findItems("Dense", Qt.MatchFlag.MatchExactly)[0]
-    rows.scrollToItem(heading)
-    for hidden in (True, False):
-        place = rows.visualItemRect(heading).center()
+    (family,) = rows.findItems("Linear", Qt.MatchFlag.MatchExactly)
+    _, dense, *_ = rows.findItems("Dense", Qt.MatchFlag.MatchExactly)  # the first one is common
+    assert dense.isHidden()
+    for clicked, shown in ((family, True), (heading, False), (heading, True), (family, False)):
+        rows.scrollToItem(clicked)
+        place = rows.visualItemRect(clicked).center()
         QTest.mouseClick(rows.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
-        assert dense.isHidden() == hidden
+        assert dense.isHidden() != shown
+        assert family.isHidden() == (clicked is heading and not shown)
     assert not window.state.document.nodes
 
 

@@ -63,7 +63,7 @@ class Asking(QObject):
         if not spec.inputs or aval is None or len(needed) > 1:
             return bool(spec.inputs)
         first = spec.input_ports()[0].name
-        found = evaluate(spec, {}, ((first, aval),)).findings
+        found = evaluate(spec, spec.start, ((first, aval),)).findings
         return not any(finding.severity == "error" for finding in found)
 
     def _add_connected(self, type: str, side: str, id: str, port: str, at: QPointF) -> None:
