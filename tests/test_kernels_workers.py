@@ -116,15 +116,25 @@ def test_a_forked_child_goes_on_without_workers(monkeypatch: pytest.MonkeyPatch)
     expected = shared(*arrays())[0]
     child = os.fork()
     if child == 0:
-        os._exit(0 if np.array_equal(shared(*arrays())[0], expected) else 1)
+        same = False
+        try:
+            same = np.array_equal(shared(*arrays())[0], expected)
+        finally:  # an error must not run the rest of the tests in the child
+            os._exit(0 if same else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_the_thread_count_is_told_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def counted_anew() -> Iterator[None]:
     thread_count.cache_clear()
+    yield
+    thread_count.cache_clear()
+
+
+@pytest.mark.usefixtures("counted_anew")
+def test_the_thread_count_is_told_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CELLWIRE_THREADS", "five")
     with pytest.raises(ValueError, match="CELLWIRE_THREADS must be a number"):
         thread_count()
     monkeypatch.setenv("CELLWIRE_THREADS", "5")
     assert thread_count() == 5
-    thread_count.cache_clear()
