@@ -94,7 +94,7 @@ class ELU(Cell):
 
 
 class GELU(Cell):
-    """``x`` times the normal distribution's function of ``x``.
+    """``x`` times the standard normal distribution function of ``x``.
 
     Parameters
     ----------

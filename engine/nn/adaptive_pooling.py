@@ -42,7 +42,7 @@ class AdaptivePooling(Cell):
 
 
 class AdaptiveAvgPool1d(AdaptivePooling):
-    """Means of areas that together cover sequences, so many as asked for.
+    """Average pooling of sequences to a given output size.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class AdaptiveAvgPool1d(AdaptivePooling):
 
 
 class AdaptiveAvgPool2d(AdaptivePooling):
-    """Means of areas that together cover images, so many as asked for.
+    """Average pooling of images to a given output size.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class AdaptiveAvgPool2d(AdaptivePooling):
 
 
 class AdaptiveAvgPool3d(AdaptivePooling):
-    """Means of areas that together cover volumes, so many as asked for.
+    """Average pooling of volumes to a given output size.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class AdaptiveAvgPool3d(AdaptivePooling):
 
 
 class AdaptiveMaxPool1d(AdaptivePooling):
-    """Maxima of areas that together cover sequences, so many as asked for.
+    """Max pooling of sequences to a given output size.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class AdaptiveMaxPool1d(AdaptivePooling):
 
 
 class AdaptiveMaxPool2d(AdaptivePooling):
-    """Maxima of areas that together cover images, so many as asked for.
+    """Max pooling of images to a given output size.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class AdaptiveMaxPool2d(AdaptivePooling):
 
 
 class AdaptiveMaxPool3d(AdaptivePooling):
-    """Maxima of areas that together cover volumes, so many as asked for.
+    """Max pooling of volumes to a given output size.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class Unflatten(Cell):
 
 
 class OneHot(Cell):
-    """Writes each integer as a row with one number set.
+    """One-hot vectors: each integer becomes a row with one number set.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class _BatchNorm(Cell):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Brings each feature of a batch to mean 0 and variance 1, then scales and shifts it.
+    """Batch normalization: each feature of a batch to mean 0 and variance 1, scaled and shifted.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Brings each channel of a batch of images to mean 0 and variance 1, then scales and shifts it.
+    """Batch normalization: each channel of images to mean 0 and variance 1, scaled and shifted.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Brings each channel of a batch of volumes to mean 0 and variance 1, then scales and shifts.
+    """Batch normalization: each channel of volumes to mean 0 and variance 1, scaled and shifted.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class Conv1dTranspose(Convolution):
     padding : int or tuple of int
         Elements cut off both ends under ``pad``: one number, or before and after.
     dilation : int or tuple of int
-        Distance of the window's taps.
+        Spacing of the window's elements.
     group : int
         How many groups the channels are split into.
     has_bias : bool
@@ -94,7 +94,7 @@ class Conv2dTranspose(Convolution):
     output_padding : int or tuple of int
         Rows and columns more at the output's end under ``pad``, fewer than a step.
     dilation : int or tuple of int
-        Distance of the window's taps.
+        Spacing of the window's elements.
     group : int
         How many groups the channels are split into.
     has_bias : bool
@@ -166,7 +166,7 @@ class Conv3dTranspose(Convolution):
     padding : int or tuple of int
         Elements cut off around under ``pad``: one number, one an axis, or two an axis.
     dilation : int or tuple of int
-        Distance of the window's taps.
+        Spacing of the window's elements.
     group : int
         How many groups the channels are split into.
     output_padding : int or tuple of int

@@ -91,7 +91,7 @@ class Conv1d(Convolution):
     padding : int or tuple of int
         Zeros at both ends under ``pad``: one number, or before and after.
     dilation : int or tuple of int
-        Distance of the window's taps.
+        Spacing of the window's elements.
     group : int
         How many groups the channels are split into.
     has_bias : bool
@@ -156,7 +156,7 @@ class Conv2d(Convolution):
     padding : int or tuple of int
         Zeros around the image under ``pad``: one number, or top, bottom, left and right.
     dilation : int or tuple of int
-        Distance of the window's taps.
+        Spacing of the window's elements.
     group : int
         How many groups the channels are split into.
     has_bias : bool
@@ -249,7 +249,7 @@ class Conv3d(Convolution):
     padding : int or tuple of int
         Zeros around the volume under ``pad``: one number, one an axis, or two an axis.
     dilation : int or tuple of int
-        Distance of the window's taps.
+        Spacing of the window's elements.
     group : int
         How many groups the channels are split into.
     has_bias : bool

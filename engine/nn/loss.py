@@ -190,7 +190,7 @@ class NLLLoss(LossBase):
 
 
 class BCEWithLogitsLoss(LossBase):
-    """The cross entropy of yes-or-no labels and logits.
+    """The binary cross entropy of logits.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class SoftMarginLoss(LossBase):
 
 
 class MarginRankingLoss(LossBase):
-    """By how much of two scores the one that should be larger is not.
+    """``max(0, -target * (x1 - x2) + margin)`` of pairs of scores.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class MarginRankingLoss(LossBase):
 
 
 class HingeEmbeddingLoss(LossBase):
-    """Distances of pairs that are alike, and what others lack to a margin.
+    """Distances of pairs labelled 1, and ``max(0, margin - distance)`` of those labelled -1.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class CosineEmbeddingLoss(LossBase):
 
 
 class TripletMarginLoss(LossBase):
-    """By how much positives are not closer to their anchors than negatives.
+    """``max(d(anchor, positive) - d(anchor, negative) + margin, 0)``.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class TripletMarginLoss(LossBase):
 
 
 class MultiMarginLoss(LossBase):
-    """How far other classes reach over the right one's score less a margin.
+    """The hinge loss of classes: ``mean(max(0, margin - x[target] + x[i]) ** p)``.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class MultilabelMarginLoss(LossBase):
 
 
 class MultiLabelSoftMarginLoss(LossBase):
-    """The cross entropy of yes-or-no labels and logits, averaged over the classes.
+    """The binary cross entropy of logits, averaged over the classes.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def sides(name: str, padding: Any, axes: int) -> tuple[int, ...]:
 
 
 class Pad(Cell):
-    """Puts elements around a tensor.
+    """Pads a tensor with a constant, mirrored or repeated elements.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class _ConstantPadded(_Padded):
 
 
 class ConstantPad1d(_ConstantPadded):
-    """Puts a constant before and behind the last axis.
+    """Pads the last axis with a constant.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class ConstantPad1d(_ConstantPadded):
 
 
 class ConstantPad2d(_ConstantPadded):
-    """Puts a constant around the last two axes.
+    """Pads the last two axes with a constant.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class ConstantPad2d(_ConstantPadded):
 
 
 class ConstantPad3d(_ConstantPadded):
-    """Puts a constant around the last three axes.
+    """Pads the last three axes with a constant.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class ConstantPad3d(_ConstantPadded):
 
 
 class ZeroPad2d(_Padded):
-    """Puts zeros around images.
+    """Pads images with zeros.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class ZeroPad2d(_Padded):
 
 
 class ReflectionPad1d(_Padded):
-    """Mirrors signals at their first and last element.
+    """Pads signals by mirroring them at their first and last element.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class ReflectionPad1d(_Padded):
 
 
 class ReflectionPad2d(_Padded):
-    """Mirrors images at their outer pixels.
+    """Pads images by mirroring them at their outer pixels.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class ReflectionPad2d(_Padded):
 
 
 class ReflectionPad3d(_Padded):
-    """Mirrors volumes at their outer elements.
+    """Pads volumes by mirroring them at their outer elements.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class ReflectionPad3d(_Padded):
 
 
 class ReplicationPad1d(_Padded):
-    """Repeats the first and last element of signals.
+    """Pads signals by repeating their first and last element.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class ReplicationPad1d(_Padded):
 
 
 class ReplicationPad2d(_Padded):
-    """Repeats the outer pixels of images.
+    """Pads images by repeating their outer pixels.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class ReplicationPad2d(_Padded):
 
 
 class ReplicationPad3d(_Padded):
-    """Repeats the outer elements of volumes.
+    """Pads volumes by repeating their outer elements.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class MaxPooling(Pooling):
 
 
 class MaxPool1d(MaxPooling):
-    """The largest element of each window of sequences.
+    """Max pooling of sequences: the largest element of each window.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class MaxPool1d(MaxPooling):
 
 
 class MaxPool2d(MaxPooling):
-    """The largest element of each window.
+    """Max pooling of images: the largest element of each window.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class MaxPool2d(MaxPooling):
 
 
 class MaxPool3d(MaxPooling):
-    """The largest element of each window of volumes.
+    """Max pooling of volumes: the largest element of each window.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class AvgPooling(Pooling):
 
 
 class AvgPool1d(AvgPooling):
-    """The mean of each window of sequences.
+    """Average pooling of sequences: the mean of each window.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ class AvgPool1d(AvgPooling):
 
 
 class AvgPool2d(AvgPooling):
-    """The mean of each window.
+    """Average pooling of images: the mean of each window.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class AvgPool2d(AvgPooling):
 
 
 class AvgPool3d(AvgPooling):
-    """The mean of each window of volumes.
+    """Average pooling of volumes: the mean of each window.
 
     Parameters
     ----------

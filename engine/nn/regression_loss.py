@@ -85,7 +85,7 @@ class HuberLoss(LossBase):
 
 
 class BCELoss(LossBase):
-    """The cross entropy of yes-or-no labels and probabilities.
+    """The binary cross entropy of probabilities.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class BCELoss(LossBase):
 
 
 class KLDivLoss(LossBase):
-    """The divergence of Kullback and Leibler.
+    """The Kullback-Leibler divergence.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from .layers import Init, positive
 
 
 class LayerNorm(Cell):
-    """Brings the last axes of each example to mean 0 and variance 1, then scales and shifts.
+    """Layer normalization: the last axes of each example to mean 0 and variance 1.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class LayerNorm(Cell):
 
 
 class RMSNorm(Cell):
-    """Divides the last axes of each example by the root of their mean square, then scales.
+    """Divides the last axes of each example by their root mean square, then scales.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class RMSNorm(Cell):
 
 
 class GroupNorm(Cell):
-    """Brings groups of channels of each example to mean 0 and variance 1, then scales and shifts.
+    """Group normalization: groups of channels of each example to mean 0 and variance 1.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class InstanceNorm(Cell):
 
 
 class InstanceNorm1d(InstanceNorm):
-    """Brings each channel of each sequence to mean 0 and variance 1, then scales and shifts.
+    """Instance normalization: each channel of each sequence to mean 0 and variance 1.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ class InstanceNorm1d(InstanceNorm):
 
 
 class InstanceNorm2d(InstanceNorm):
-    """Brings each channel of each image to mean 0 and variance 1, then scales and shifts.
+    """Instance normalization: each channel of each image to mean 0 and variance 1.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class InstanceNorm2d(InstanceNorm):
 
 
 class InstanceNorm3d(InstanceNorm):
-    """Brings each channel of each volume to mean 0 and variance 1, then scales and shifts.
+    """Instance normalization: each channel of each volume to mean 0 and variance 1.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ class InstanceNorm3d(InstanceNorm):
 
 
 class LRN(Cell):
-    """Divides each element by a power of the squares of neighbouring channels.
+    """Local response normalization: divides by a power of neighbouring channels' squares.
 
     Parameters
     ----------

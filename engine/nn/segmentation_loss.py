@@ -10,7 +10,7 @@ from .loss import LossBase, Reduction
 
 
 class DiceLoss(LossBase):
-    """One less twice what prediction and label share over what both have.
+    """One minus the Dice coefficient of prediction and label.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class MultiClassDiceLoss(LossBase):
 
 
 class FocalLoss(LossBase):
-    """The cross entropy of classes, in which those that are surely right count less.
+    """The focal loss: a cross entropy in which classes that are surely right count less.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from .loss import LossBase, Reduction
 
 
 class CTCLoss(LossBase):
-    """The negative log likelihood of sequences of labels, over all their alignments.
+    """The connectionist temporal classification (CTC) loss of sequences of labels.
 
     Parameters
     ----------

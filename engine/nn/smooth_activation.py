@@ -8,7 +8,7 @@ from .cell import Cell
 
 
 class SeLU(Cell):
-    """A scaled exponential unit, which keeps mean and variance of what passes.
+    """The scaled exponential linear unit, which keeps mean and variance of what passes.
 
     Parameters
     ----------

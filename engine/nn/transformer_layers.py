@@ -66,7 +66,7 @@ class _Layer(Cell):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a feed-forward part, each with a way around it and a norm.
+    """Self-attention and a feed-forward network, each with a residual connection and a norm.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's output and a feed-forward part.
+    """Self-attention, attention to the encoder's output and a feed-forward network.
 
     Each part has a way around it and a norm.
 

@@ -40,7 +40,7 @@ class LPPooling(Cell):
 
 
 class LPPool1d(LPPooling):
-    """The root of the sum of powers of each window of sequences.
+    """Power-average pooling of sequences: the root of each window's sum of powers.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class LPPool1d(LPPooling):
 
 
 class LPPool2d(LPPooling):
-    """The root of the sum of powers of each window of images.
+    """Power-average pooling of images: the root of each window's sum of powers.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class LPPool2d(LPPooling):
 
 
 class FractionalMaxPool2d(Cell):
-    """Maxima of windows of images whose steps are drawn, so many as asked for.
+    """Fractional max pooling of images: windows whose steps are drawn at random.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class FractionalMaxPool2d(Cell):
 
 
 class FractionalMaxPool3d(Cell):
-    """Maxima of windows of volumes whose steps are drawn, so many as asked for.
+    """Fractional max pooling of volumes: windows whose steps are drawn at random.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class MaxUnpooling(Cell):
 
 
 class MaxUnpool1d(MaxUnpooling):
-    """Puts maxima of sequences back to where they stood, among zeros.
+    """Undoes max pooling of sequences: maxima go back to where they stood, among zeros.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class MaxUnpool1d(MaxUnpooling):
 
 
 class MaxUnpool2d(MaxUnpooling):
-    """Puts maxima of images back to where they stood, among zeros.
+    """Undoes max pooling of images: maxima go back to where they stood, among zeros.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class MaxUnpool2d(MaxUnpooling):
 
 
 class MaxUnpool3d(MaxUnpooling):
-    """Puts maxima of volumes back to where they stood, among zeros.
+    """Undoes max pooling of volumes: maxima go back to where they stood, among zeros.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ UpsampleMode = Literal[
 
 
 class Upsample(Cell):
-    """Brings images, signals or volumes to another size.
+    """Resizes images, signals or volumes by interpolation.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Upsample(Cell):
 
 
 class ResizeBilinear(Cell):
-    """Brings images to another size by straight lines between neighbouring pixels.
+    """Resizes images by bilinear interpolation.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class ResizeBilinear(Cell):
 
 
 class PixelShuffle(Cell):
-    """Makes larger images of more channels: each pixel's channels become a block of pixels.
+    """Rearranges channels into larger images: each pixel's channels become a block of pixels.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class PixelShuffle(Cell):
 
 
 class PixelUnshuffle(Cell):
-    """Makes smaller images with more channels: each block of pixels becomes channels.
+    """Rearranges blocks of pixels into channels: `PixelShuffle` undone.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class PixelUnshuffle(Cell):
 
 
 class ChannelShuffle(Cell):
-    """Deals the channels of each group out among all groups.
+    """Interleaves the channels of all groups.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def _elu_grad(ctx: GradContext) -> Grads:
     primitive="Elu",
 )
 def elu(input_x: TensorLike, alpha: float = 1.0) -> Call:
-    """Return ``input`` where positive, else ``alpha * (exp(input) - 1)``.
+    """Return the exponential linear unit: ``input`` if positive, else ``alpha * expm1(input)``.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def _gelu_grad(ctx: GradContext) -> Grads:
     fast=fast.composite("none"),
 )
 def gelu(input: TensorLike, approximate: str = "none") -> Call:
-    """Return ``input`` times the normal distribution function of it.
+    """Return ``input`` times the standard normal distribution function of it (GELU).
 
     Parameters
     ----------

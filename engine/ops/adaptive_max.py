@@ -120,7 +120,7 @@ def _prepare(
 def adaptive_max_pool1d(
     input: TensorLike, output_size: OutputSize, return_indices: bool = False
 ) -> Call:
-    """Return maxima of areas of sequences, so many as asked for.
+    """Apply max pooling with a given output size to sequences (adaptive pooling).
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def adaptive_max_pool1d(
 def adaptive_max_pool2d(
     input: TensorLike, output_size: OutputSize, return_indices: bool = False
 ) -> Call:
-    """Return maxima of areas of images, so many as asked for.
+    """Apply max pooling with a given output size to images (adaptive pooling).
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d(
     input: TensorLike, output_size: OutputSize, return_indices: bool = False
 ) -> Call:
-    """Return maxima of areas of volumes, so many as asked for.
+    """Apply max pooling with a given output size to volumes (adaptive pooling).
 
     Parameters
     ----------

@@ -186,7 +186,7 @@ def _prepare_mean(op_name: str, axes: int, input: TensorLike, output_size: Any) 
     fast=unbatched(1),
 )
 def adaptive_avg_pool1d(input: TensorLike, output_size: OutputSize) -> Call:
-    """Return means of areas of sequences, so many as asked for.
+    """Apply average pooling with a given output size to sequences (adaptive pooling).
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def adaptive_avg_pool1d(input: TensorLike, output_size: OutputSize) -> Call:
     fast=unbatched(2),
 )
 def adaptive_avg_pool2d(input: TensorLike, output_size: OutputSize) -> Call:
-    """Return means of areas of images, so many as asked for.
+    """Apply average pooling with a given output size to images (adaptive pooling).
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def adaptive_avg_pool2d(input: TensorLike, output_size: OutputSize) -> Call:
     fast=unbatched(3),
 )
 def adaptive_avg_pool3d(input: TensorLike, output_size: OutputSize) -> Call:
-    """Return means of areas of volumes, so many as asked for.
+    """Apply average pooling with a given output size to volumes (adaptive pooling).
 
     Parameters
     ----------

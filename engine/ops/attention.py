@@ -125,7 +125,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Call:
-    """Return, for each query, the mean of the values, weighted by how well their keys match it.
+    """Return attention: for each query the values' mean, weighted by softmax over the keys.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def avg_pool2d(
     divisor_override: int | None = None,
     pad_mode: str = "pad",
 ) -> Call:
-    """Return the mean of each window of images.
+    """Apply average pooling to images: the mean of each window.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def avg_pool1d(
     count_include_pad: bool = True,
     pad_mode: str = "pad",
 ) -> Call:
-    """Return the mean of each window of sequences.
+    """Apply average pooling to sequences: the mean of each window.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def avg_pool3d(
     divisor_override: int | None = None,
     pad_mode: str = "pad",
 ) -> Call:
-    """Return the mean of each window of volumes.
+    """Apply average pooling to volumes: the mean of each window.
 
     Parameters
     ----------

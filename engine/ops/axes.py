@@ -97,7 +97,7 @@ def _flip_grad(ctx: GradContext) -> Grads:
     primitive="ReverseV2",
 )
 def flip(input: TensorLike, dims: Ints) -> Call:
-    """Turn the order of the elements round along axes.
+    """Reverse the order of the elements along axes.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def _rot90_grad(ctx: GradContext) -> Grads:
     inputs=("input",),
 )
 def rot90(input: TensorLike, k: int = 1, dims: Sequence[int] = (0, 1)) -> Call:
-    """Turn the plane of two axes by right angles.
+    """Rotate the plane of two axes by right angles.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Call:
-    """Bring each channel to mean 0 and variance 1, then scale and shift.
+    """Normalize each channel over the batch to mean 0 and variance 1, then scale and shift.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def bessel_y1(x: TensorLike) -> Call:
 
 @scalar(special.i0, _i0_slope, primitive="BesselI0", method=False)
 def bessel_i0(x: TensorLike) -> Call:
-    """Return the Bessel function modified, of the first kind, order 0.
+    """Return the modified Bessel function of the first kind, order 0.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def bessel_i0(x: TensorLike) -> Call:
     method=False,
 )
 def bessel_i1(x: TensorLike) -> Call:
-    """Return the Bessel function modified, of the first kind, order 1.
+    """Return the modified Bessel function of the first kind, order 1.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def bessel_i1(x: TensorLike) -> Call:
 
 @scalar(special.i0e, _i0e_slope, primitive="BesselI0e", method=False)
 def bessel_i0e(x: TensorLike) -> Call:
-    """Return the Bessel function modified, of the first kind, order 0, times ``exp(-|x|)``.
+    """Return the modified Bessel function of the first kind, order 0, times ``exp(-|x|)``.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def bessel_i0e(x: TensorLike) -> Call:
 
 @scalar(special.i1e, _i1e_slope, primitive="BesselI1e", method=False)
 def bessel_i1e(x: TensorLike) -> Call:
-    """Return the Bessel function modified, of the first kind, order 1, times ``exp(-|x|)``.
+    """Return the modified Bessel function of the first kind, order 1, times ``exp(-|x|)``.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def bessel_i1e(x: TensorLike) -> Call:
     method=False,
 )
 def bessel_k0(x: TensorLike) -> Call:
-    """Return the Bessel function modified, of the second kind, order 0.
+    """Return the modified Bessel function of the second kind, order 0.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def bessel_k0(x: TensorLike) -> Call:
     method=False,
 )
 def bessel_k1(x: TensorLike) -> Call:
-    """Return the Bessel function modified, of the second kind, order 1.
+    """Return the modified Bessel function of the second kind, order 1.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def bessel_k1(x: TensorLike) -> Call:
     method=False,
 )
 def bessel_k0e(x: TensorLike) -> Call:
-    """Return the Bessel function modified, of the second kind, order 0, times ``exp(x)``.
+    """Return the modified Bessel function of the second kind, order 0, times ``exp(x)``.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def bessel_k0e(x: TensorLike) -> Call:
 
 @scalar(special.k1e, _k1e_slope, primitive="BesselK1e", method=False)
 def bessel_k1e(x: TensorLike) -> Call:
-    """Return the Bessel function modified, of the second kind, order 1, times ``exp(x)``.
+    """Return the modified Bessel function of the second kind, order 1, times ``exp(x)``.
 
     Parameters
     ----------

@@ -177,7 +177,7 @@ def _invert_rule(x: Aval) -> Aval:
     method=True,
 )
 def bitwise_not(x: TensorLike) -> Call:
-    """Return the elements with every bit turned over; Bool is negated.
+    """Invert every bit of the elements; Bool is negated.
 
     Parameters
     ----------

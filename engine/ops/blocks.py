@@ -37,7 +37,7 @@ def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @composite(_pixel_shuffle, category="array", inputs=("input",))
 def pixel_shuffle(input: TensorLike, upscale_factor: int) -> Call:
-    """Make larger images of more channels: each pixel's channels become a block of pixels.
+    """Rearrange channels into larger images: each pixel's channels become a block of pixels.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @composite(_pixel_unshuffle, category="array", inputs=("input",))
 def pixel_unshuffle(input: TensorLike, downscale_factor: int) -> Call:
-    """Make smaller images with more channels: each block of pixels becomes channels.
+    """Rearrange blocks of pixels into channels: ``pixel_shuffle`` undone.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _channel_shuffle(x: Tensor, groups: int) -> Tensor:
 
 @composite(_channel_shuffle, category="array", inputs=("x",))
 def channel_shuffle(x: TensorLike, groups: int) -> Call:
-    """Deal the channels of each group out among all groups.
+    """Interleave the channels of all groups.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _space_to_depth(input: Tensor, block_size: int) -> Tensor:
 
 @composite(_space_to_depth, category="array", inputs=("input",))
 def space_to_depth(input: TensorLike, block_size: int) -> Call:
-    """Make channels of each block of pixels; the position in the block counts before the channel.
+    """Rearrange blocks of pixels into channels; the position in the block counts first.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def _depth_to_space(input: Tensor, block_size: int) -> Tensor:
 
 @composite(_depth_to_space, category="array", inputs=("input",))
 def depth_to_space(input: TensorLike, block_size: int) -> Call:
-    """Make a block of pixels of each pixel's channels: what ``space_to_depth`` did, undone.
+    """Rearrange each pixel's channels into a block of pixels: ``space_to_depth`` undone.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ def conv2d(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Call:
-    """Slide filters over images.
+    """Apply a 2-D convolution (cross-correlation) to images.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def conv1d(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Call:
-    """Slide filters over sequences.
+    """Apply a 1-D convolution (cross-correlation) to sequences.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def conv3d(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Call:
-    """Slide filters over volumes.
+    """Apply a 3-D convolution (cross-correlation) to volumes.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def conv_transpose1d(
     dilation: int | tuple[int] = 1,
     pad_mode: str = "pad",
 ) -> Call:
-    """Spread each element of sequences over a window of the output, by filters.
+    """Apply a 1-D transposed convolution to sequences.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def conv_transpose2d(
     dilation: int | tuple[int, int] = 1,
     pad_mode: str = "pad",
 ) -> Call:
-    """Spread each pixel of images over a window of the output, by filters.
+    """Apply a 2-D transposed convolution to images.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def conv_transpose3d(
     dilation: int | tuple[int, int, int] = 1,
     pad_mode: str = "pad",
 ) -> Call:
-    """Spread each element of volumes over a window of the output, by filters.
+    """Apply a 3-D transposed convolution to volumes.
 
     Parameters
     ----------

@@ -269,7 +269,7 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Call:
-    """Return the negative log likelihood of sequences of labels, over all their alignments.
+    """Return the connectionist temporal classification (CTC) loss of sequences of labels.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def cumsum(
     exclusive: bool = False,
     reverse: bool = False,
 ) -> Call:
-    """Return running sums along an axis.
+    """Return cumulative sums along an axis.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def cumprod(
     exclusive: bool = False,
     reverse: bool = False,
 ) -> Call:
-    """Return running products along an axis.
+    """Return cumulative products along an axis.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _logcumsumexp_grad(ctx: GradContext) -> Grads:
     method=True,
 )
 def logcumsumexp(input: TensorLike, axis: int, *, reverse: bool = False) -> Call:
-    """Return logarithms of running sums of exponentials, without overflow.
+    """Return logarithms of cumulative sums of exponentials, without overflow.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def _expand_records(largest: bool) -> Callable[..., tuple[Tensor, Tensor]]:
 
 @composite(_expand_records(True), category="reduce", inputs=("input",), method=True)
 def cummax(input: TensorLike, axis: int) -> Call:
-    """Return the largest elements so far along an axis, and where they stand.
+    """Return cumulative maxima along an axis, and where they stand.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def cummax(input: TensorLike, axis: int) -> Call:
 
 @composite(_expand_records(False), category="reduce", inputs=("input",), method=True)
 def cummin(input: TensorLike, axis: int) -> Call:
-    """Return the smallest elements so far along an axis, and where they stand.
+    """Return cumulative minima along an axis, and where they stand.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def _expand_trapz(y: Tensor, *x: Tensor, dx: float, dim: int) -> Tensor:
 
 @composite(_expand_trapz, category="math", inputs=("y", "x"))
 def trapz(y: TensorLike, x: TensorLike | None = None, *, dx: float = 1.0, dim: int = -1) -> Call:
-    """Return the area under points, by trapezoids.
+    """Integrate along an axis by the trapezoidal rule.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def _cholesky_grad(ctx: GradContext) -> Grads:
     method=True,
 )
 def cholesky(input_x: TensorLike, upper: bool = False) -> Call:
-    """Return the triangles whose product with their transpose gives the matrices.
+    """Return the Cholesky decomposition: triangles whose product with their transpose is the input.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def _qr_grad(ctx: GradContext) -> Grads:
     method=True,
 )
 def qr(input: TensorLike, mode: str = "reduced") -> Call:
-    """Return matrices as products of orthonormal columns and upper triangles.
+    """Return the QR decomposition of matrices: orthonormal columns and an upper triangle.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ def _bernoulli_kernel(key: np.ndarray, p: np.ndarray, size: Any, dtype: DType) -
     inputs=("key", "p"),
 )  # fmt: skip
 def bernoulli(input: TensorLike, p: TensorLike = 0.5, seed: Seed = None) -> Call:
-    """Draw ones with probability ``p``, else zeros.
+    """Draw from Bernoulli distributions: ones with probability ``p``, else zeros.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _choice_call(
 def multinomial(
     input: TensorLike, num_samples: int, replacement: bool = True, seed: Seed = None
 ) -> Call:
-    """Choose positions with the probabilities that weights give.
+    """Draw positions with the probabilities that weights give.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def multinomial(
 def multinomial_with_replacement(
     x: TensorLike, seed: Seed, offset: int, numsamples: int, replacement: bool = False
 ) -> Call:
-    """Choose positions, each anew, with the probabilities that weights give.
+    """Draw positions with replacement, with the probabilities that weights give.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _categorical_kernel(
 def random_categorical(
     logits: TensorLike, num_sample: int, seed: Seed = 0, dtype: Any = int64
 ) -> Call:
-    """Choose classes with the probabilities that logits give.
+    """Draw classes with the probabilities that logits give.
 
     Parameters
     ----------

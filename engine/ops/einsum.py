@@ -230,7 +230,7 @@ def _is_sequence(value: Any) -> bool:
     fast=_public,
 )
 def einsum(operands: Sequence[TensorLike], equation: str) -> Call:
-    """Multiply tensors and add up axes, as an equation of letters says.
+    """Evaluate Einstein's summation convention: products of tensors summed over named axes.
 
     Called as ``einsum(equation, *operands)``: ``einsum("bij,bjk->bik", a, b)``.
 

@@ -89,7 +89,7 @@ def unfold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Call:
-    """Write each window of an image as a column.
+    """Write each sliding window of an image as a column (im2col).
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Call:
-    """Add windows up to an image: what overlaps is summed.
+    """Add sliding windows up to an image (col2im): what overlaps is summed.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: TensorLike | None = None,
 ) -> Call:
-    """Return maxima of windows of images whose steps are drawn, so many as asked for.
+    """Apply fractional max pooling to images: windows whose steps are drawn at random.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: TensorLike | None = None,
 ) -> Call:
-    """Return maxima of windows of volumes whose steps are drawn, so many as asked for.
+    """Apply fractional max pooling to volumes: windows whose steps are drawn at random.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = False,
 ) -> Call:
-    """Read images, or volumes, at the places that a grid names.
+    """Sample images or volumes at the coordinates of a grid, by interpolation.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _affine_grid(theta: Tensor, sizes: tuple[int, ...], align_corners: bool) -> 
 
 @composite(_affine_grid, category="nn", inputs=("theta",))
 def affine_grid(theta: TensorLike, size: Sequence[int], align_corners: bool = False) -> Call:
-    """Return the grid, for ``grid_sample``, of affine maps.
+    """Return the sampling grid, for ``grid_sample``, of affine transformations.
 
     Parameters
     ----------

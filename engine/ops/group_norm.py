@@ -77,7 +77,7 @@ def group_norm(
     bias: TensorLike | None = None,
     eps: float = 1e-5,
 ) -> Call:
-    """Bring groups of channels of each sample to mean 0 and variance 1, then scale and shift.
+    """Normalize groups of channels of each sample, then scale and shift each channel.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def instance_norm(
     bias: TensorLike | None = None,
     eps: float = 1e-5,
 ) -> Call:
-    """Bring each channel of each sample to mean 0 and variance 1, then scale and shift.
+    """Normalize each channel of each sample, then scale and shift it.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _expand_rms_norm(x: Tensor, gamma: Tensor, epsilon: float) -> tuple[Tensor, 
     primitive="RmsNorm",
 )
 def rms_norm(x: TensorLike, gamma: TensorLike, epsilon: float = 1e-6) -> Call:
-    """Divide the last axes of each sample by the root of their mean square, then scale.
+    """Divide the last axes of each sample by their root mean square, then scale.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def lrn(
     beta: float = 0.5,
     norm_region: str = "ACROSS_CHANNELS",
 ) -> Call:
-    """Divide each element by a power of the squares of neighbouring channels.
+    """Apply local response normalization: divide by a power of neighbouring channels' squares.
 
     Parameters
     ----------

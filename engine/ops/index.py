@@ -296,7 +296,7 @@ def one_hot(
     axis: int = -1,
     dtype: Any = None,
 ) -> Call:
-    """Write each integer as a row with one number set.
+    """Return one-hot vectors: each integer becomes a row with one number set.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def multi_margin_loss(
     weight: TensorLike | None = None,
     reduction: str = "mean",
 ) -> Call:
-    """Return how far other classes reach over the right one's score less a margin.
+    """Return the hinge loss of classes: ``mean(max(0, margin - x[target] + x[i]) ** p)``.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def multilabel_soft_margin_loss(
     weight: TensorLike | None = None,
     reduction: str = "mean",
 ) -> Call:
-    """Return the cross entropy of yes-or-no labels and logits, averaged over the classes.
+    """Return the binary cross entropy of logits, averaged over the classes.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def layer_norm(
     bias: TensorLike | None = None,
     eps: float = 1e-5,
 ) -> Call:
-    """Bring the last axes of each sample to mean 0 and variance 1, then scale and shift.
+    """Normalize the last axes of each sample to mean 0 and variance 1, then scale and shift.
 
     Parameters
     ----------

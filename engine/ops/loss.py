@@ -163,7 +163,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: TensorLike | None = None,
     reduction: str = "mean",
 ) -> Call:
-    """Return the cross entropy of yes-or-no labels and logits.
+    """Return the binary cross entropy of logits.
 
     Parameters
     ----------

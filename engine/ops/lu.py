@@ -52,7 +52,7 @@ def _factor_grad(ctx: GradContext) -> Grads:
     category="linalg",
 )
 def lu_factor(A: TensorLike) -> Call:  # noqa: N803
-    """Return triangles whose product gives square matrices with exchanged rows.
+    """Return the LU decomposition of square matrices with exchanged rows, in one matrix each.
 
     Parameters
     ----------

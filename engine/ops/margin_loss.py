@@ -100,7 +100,7 @@ def _expand_hinge(inputs: Tensor, targets: Tensor, margin: float, reduction: str
 def hinge_embedding_loss(
     inputs: TensorLike, targets: TensorLike, margin: float = 1.0, reduction: str = "mean"
 ) -> Call:
-    """Return distances of pairs that are alike, and what others lack to a margin.
+    """Return distances of pairs labelled 1, and ``max(0, margin - distance)`` of those labelled -1.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Call:
-    """Return by how much positives are not closer to their anchors than negatives.
+    """Return ``max(d(anchor, positive) - d(anchor, negative) + margin, 0)``.
 
     Parameters
     ----------

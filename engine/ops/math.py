@@ -41,7 +41,7 @@ def _neg_grad(ctx: GradContext) -> Grads:
     fast=fast.unary(np.negative),
 )
 def neg(input: TensorLike) -> Call:
-    """Return the elements with the other sign.
+    """Return the negated elements.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def _erf_grad(ctx: GradContext) -> Grads:
     method=True,
 )
 def erf(input: TensorLike) -> Call:
-    """Return the error function.
+    """Return the Gauss error function.
 
     Parameters
     ----------

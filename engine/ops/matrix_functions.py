@@ -42,7 +42,7 @@ def _pinv_grad(ctx: GradContext) -> Grads:
     method=True,
 )
 def pinv(x: TensorLike, rtol: float | None = None) -> Call:
-    """Return the pseudo-inverses of Moore and Penrose.
+    """Return the Moore-Penrose pseudo-inverses of matrices.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     pad_mode: str = "pad",
 ) -> Call:
-    """Return the largest element of each window of sequences; NaN wins.
+    """Apply max pooling to sequences: the largest element of each window; NaN wins.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def max_pool3d(
     return_indices: bool = False,
     pad_mode: str = "pad",
 ) -> Call:
-    """Return the largest element of each window of volumes; NaN wins.
+    """Apply max pooling to volumes: the largest element of each window; NaN wins.
 
     Parameters
     ----------

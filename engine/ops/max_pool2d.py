@@ -74,7 +74,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     pad_mode: str = "pad",
 ) -> Call:
-    """Return the largest element of each window of images; NaN wins.
+    """Apply max pooling to images: the largest element of each window; NaN wins.
 
     Parameters
     ----------

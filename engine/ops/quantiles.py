@@ -181,7 +181,7 @@ def _prepare_quantile(name: str, input: TensorLike, q: Any, axis: Any, keepdims:
 
 @composite(_expand_quantile(False), category="reduce", inputs=("input",), method=True)
 def quantile(input: TensorLike, q: Any, axis: int | None = None, keepdims: bool = False) -> Call:
-    """Return quantiles along an axis, by straight lines between the sorted elements.
+    """Return quantiles along an axis, by linear interpolation between the sorted elements.
 
     Parameters
     ----------

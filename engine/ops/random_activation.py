@@ -60,7 +60,7 @@ def gumbel_by_key(logits: TensorLike, key: Tensor, tau: float, hard: bool, dim: 
 def gumbel_softmax(
     logits: TensorLike, tau: float = 1.0, hard: bool = False, dim: int = -1
 ) -> Tensor:
-    """Draw soft choices along an axis, with the logits' probabilities.
+    """Draw from the Gumbel-softmax distribution along an axis: soft or one-hot choices.
 
     Parameters
     ----------

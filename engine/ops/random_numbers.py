@@ -43,7 +43,7 @@ def _normal(key: Tensor, size: Any, dtype: DType) -> Tensor:
 
 @composite(_uniform, category="random", inputs=("key",))
 def rand(*size: Any, dtype: Any = None, seed: Seed = None) -> Call:
-    """Draw numbers evenly from 0 to 1.
+    """Draw numbers from the uniform distribution on 0 to 1.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _like(input: TensorLike, seed: Seed, dtype: Any) -> Call:
 
 @composite(_uniform, category="random", inputs=("key",))
 def rand_like(input: TensorLike, seed: Seed = None, *, dtype: Any = None) -> Call:
-    """Draw numbers evenly from 0 to 1, in the shape of ``input``.
+    """Draw numbers from the uniform distribution on 0 to 1, in the shape of ``input``.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def _integers_rule(key: Aval, low: int, high: int, size: Shape, dtype: DType) ->
     inputs=("key",), primitive="UniformInt",
 )  # fmt: skip
 def randint(low: int, high: int, size: Any, seed: Seed = None, *, dtype: Any = None) -> Call:
-    """Draw whole numbers from ``low`` to below ``high``, each as likely.
+    """Draw integers uniformly from ``low`` to below ``high``.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def randint(low: int, high: int, size: Any, seed: Seed = None, *, dtype: Any = N
 def randint_like(
     input: TensorLike, low: int, high: int, seed: Seed = None, *, dtype: Any = None
 ) -> Call:
-    """Draw whole numbers from ``low`` to below ``high``, in the shape of ``input``.
+    """Draw integers uniformly from ``low`` to below ``high``, in the shape of ``input``.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def _permutation_kernel(key: np.ndarray, n: int, offset: int, dtype: DType) -> n
     kernel=_permutation_kernel, lowering=HOST, category="random", inputs=("key",),
 )  # fmt: skip
 def randperm(n: int, seed: Seed = None, offset: int = 0, dtype: Any = int64) -> Call:
-    """Return the numbers below ``n`` in random order.
+    """Return a random permutation of the integers below ``n``.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def random_order(key: Tensor, like: Tensor) -> Call:
 
 @composite(_shuffle, category="random", inputs=("x", "key"), primitive="RandomShuffle")
 def shuffle(x: TensorLike, seed: Seed = None) -> Call:
-    """Put the slices along the first axis in random order.
+    """Permute the slices along the first axis at random.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def located(name: str, shape: Any, a: TensorLike, b: TensorLike, dtype: Any = fl
 def uniform(
     shape: Any, minval: TensorLike, maxval: TensorLike, seed: Seed = None, dtype: Any = float32
 ) -> Call:
-    """Draw numbers evenly between two bounds, to which gradients flow back.
+    """Draw numbers from the uniform distribution between two bounds, to which gradients flow.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def _expand_kl(logits: Tensor, labels: Tensor, reduction: str) -> Tensor:
 
 @composite(_expand_kl, category="loss", inputs=("logits", "labels"), primitive="KLDivLoss")
 def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> Call:
-    """Return the divergence of Kullback and Leibler: ``labels * (log(labels) - logits)``.
+    """Return the Kullback-Leibler divergence: ``labels * (log(labels) - logits)``.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def binary_cross_entropy(
     weight: TensorLike | None = None,
     reduction: str = "mean",
 ) -> Call:
-    """Return the cross entropy of yes-or-no labels and probabilities.
+    """Return the binary cross entropy of probabilities.
 
     Parameters
     ----------

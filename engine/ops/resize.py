@@ -60,7 +60,7 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Call:
-    """Bring images, signals or volumes to another size.
+    """Resize images, signals or volumes by interpolation.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def resize_nearest_neighbor(
     align_corners: bool = False,
     half_pixel_centers: bool = False,
 ) -> Call:
-    """Bring images to another size by their nearest pixels.
+    """Resize images by nearest-neighbour interpolation.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def resize_bilinear(
     align_corners: bool = False,
     half_pixel_centers: bool = False,
 ) -> Call:
-    """Bring images to another size by straight lines between neighbouring pixels.
+    """Resize images by bilinear interpolation.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def resize_bicubic(
     align_corners: bool = False,
     half_pixel_centers: bool = False,
 ) -> Call:
-    """Bring images to another size by cubic convolution.
+    """Resize images by bicubic interpolation.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ def _reversed_grad(ctx: GradContext) -> Grads:
 def reverse_sequence(
     x: TensorLike, seq_lengths: TensorLike, seq_dim: int, batch_dim: int = 0
 ) -> Call:
-    """Turn the first elements of each sequence round; those behind its length stay.
+    """Reverse the first elements of each sequence; those behind its length stay.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def _call(name: str, window_length: int, periodic: bool, dtype: Any, **more: flo
 
 @op(infer=_rule, kernel=_bartlett, lowering=ONCE, category="array", inputs=())
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Call:
-    """Return a triangle that rises from zero to one and falls again.
+    """Return the Bartlett window: a triangle that rises from zero to one and falls again.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
     inputs=(),
 )
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Call:
-    """Return Blackman's window, ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``.
+    """Return the Blackman window, ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def hamming_window(
     *,
     dtype: Any = None,
 ) -> Call:
-    """Return Hamming's window, ``alpha - beta cos(2 pi x)``.
+    """Return the Hamming window, ``alpha - beta cos(2 pi x)``.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def hamming_window(
     inputs=(),
 )
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Call:
-    """Return Hann's window, ``sin(pi x) ** 2``.
+    """Return the Hann window, ``sin(pi x) ** 2``.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None)
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None
 ) -> Call:
-    """Return Kaiser's window, whose main lobe ``beta`` widens and whose side lobes it lowers.
+    """Return the Kaiser window, whose main lobe ``beta`` widens and whose side lobes it lowers.
 
     Parameters
     ----------

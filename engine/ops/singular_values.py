@@ -38,7 +38,7 @@ def _expand_svd(input: Tensor, full_matrices: bool, compute_uv: bool) -> Any:
 
 @composite(_expand_svd, category="linalg", inputs=("input",), method=True)
 def svd(input: TensorLike, full_matrices: bool = False, compute_uv: bool = True) -> Call:
-    """Return the singular values and vectors of matrices.
+    """Return the singular value decomposition of matrices.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def svd(input: TensorLike, full_matrices: bool = False, compute_uv: bool = True)
 
 @composite(lambda input: singular_decomposition(input, False)[0], category="linalg")
 def svdvals(input: TensorLike) -> Call:
-    """Return the singular values of matrices, falling.
+    """Return the singular values of matrices, the largest first.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def _expand_selu(input_x: Tensor) -> Tensor:
 
 @composite(_expand_selu, category="activation", primitive="SeLU")
 def selu(input_x: TensorLike) -> Call:
-    """Return a scaled exponential unit, which keeps mean and variance of what passes.
+    """Return the scaled exponential linear unit, ``scale * (x if x > 0 else alpha * expm1(x))``.
 
     Parameters
     ----------

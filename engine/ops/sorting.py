@@ -257,7 +257,7 @@ def _mode(input: Tensor, axis: int, keepdims: bool) -> Pair:
 
 @composite(_mode, category="array", inputs=("input",))
 def mode(input: TensorLike, axis: int = -1, keepdims: bool = False) -> Call:
-    """Find the element that is there most often along an axis; of several the smallest.
+    """Return the most frequent element along an axis (of several the smallest) and where it is.
 
     Parameters
     ----------

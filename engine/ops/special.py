@@ -25,7 +25,7 @@ def _erfc_slope(ctx: GradContext) -> Tensor:
 
 @scalar(special.erfc, _erfc_slope)
 def erfc(input: TensorLike) -> Call:
-    """Return ``1 - erf(input)``, exact also where that is tiny.
+    """Return the complementary error function, ``1 - erf(input)``, exact also where it is tiny.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def erfinv(input: TensorLike) -> Call:
 
 @scalar(special.gammaln, lambda ctx: digamma(ctx.inputs[0]))
 def lgamma(input: TensorLike) -> Call:
-    """Return the logarithm of the gamma function's absolute value.
+    """Return the logarithm of the absolute value of the gamma function.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def lgamma(input: TensorLike) -> Call:
 
 @scalar(special.digamma, lambda ctx: polygamma(1, ctx.inputs[0]))
 def digamma(input: TensorLike) -> Call:
-    """Return the derivative of ``lgamma``.
+    """Return the digamma function: the derivative of ``lgamma``.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _zeta_slope(ctx: GradContext) -> Tensor:
 
 @pair("zeta", special.zeta, (None, _zeta_slope), floats=True, method=False)
 def zeta(input: TensorLike, other: TensorLike) -> Call:
-    """Return Hurwitz's zeta function, the sum of ``(k + other)**-input`` over k from zero.
+    """Return the Hurwitz zeta function, the sum of ``(k + other)**-input`` over k from zero.
 
     Parameters
     ----------

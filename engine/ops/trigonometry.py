@@ -237,7 +237,7 @@ def _atan2_slopes() -> Any:
 
 @pair("atan2", np.arctan2, _atan2_slopes(), Pointwise(_atan2_expr), floats=True)
 def atan2(input: TensorLike, other: TensorLike) -> Call:
-    """Return the angle of the point with height ``input`` and width ``other``.
+    """Return arc tangents of ``input / other`` in radians, in the quadrant of (other, input).
 
     Parameters
     ----------

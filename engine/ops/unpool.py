@@ -98,7 +98,7 @@ def max_unpool1d(
     padding: int | tuple[int] = 0,
     output_size: tuple[int, ...] | None = None,
 ) -> Call:
-    """Put maxima of sequences back to where they stood, among zeros.
+    """Undo max pooling of sequences: maxima go back to where they stood, among zeros.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def max_unpool2d(
     padding: int | tuple[int, int] = 0,
     output_size: tuple[int, ...] | None = None,
 ) -> Call:
-    """Put maxima of images back to where they stood, among zeros.
+    """Undo max pooling of images: maxima go back to where they stood, among zeros.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def max_unpool3d(
     padding: int | tuple[int, int, int] = 0,
     output_size: tuple[int, ...] | None = None,
 ) -> Call:
-    """Put maxima of volumes back to where they stood, among zeros.
+    """Undo max pooling of volumes: maxima go back to where they stood, among zeros.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ class LazyAdam(Adam):
 
 
 class AdamW(WithPowers):
-    """Adam whose weight decay does not pass through the moments.
+    """Adam with decoupled weight decay.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ class AdamWeightDecay(Optimizer):
 
 
 class AdaMax(WithPowers):
-    """Adam scaled by the largest gradients instead of the second moment.
+    """AdaMax: Adam scaled by the running maximum of the gradients.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from .groups import Rate
 
 
 class Adagrad(Optimizer):
-    """Steps divided by the root of the sum of all squared gradients.
+    """Adagrad: steps divided by the root of the sum of all squared gradients.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps in proportion to the root of past steps' squares over that of past gradients'.
+    """Adadelta: steps in proportion to the root of past steps' squares over past gradients'.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Adadelta(Optimizer):
 
 
 class RMSProp(Optimizer):
-    """Steps divided by the root of the running mean of squared gradients.
+    """RMSProp: steps divided by the root of the running mean of squared gradients.
 
     Parameters
     ----------

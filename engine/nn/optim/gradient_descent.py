@@ -127,7 +127,7 @@ class Momentum(Optimizer):
 
 
 class ASGD(Optimizer):
-    """Averaged gradient descent: beside the weights it keeps the mean of those it passed.
+    """Averaged stochastic gradient descent: the mean of the weights is kept beside them.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class ASGD(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Steps of a size of their own for each weight, by the gradients' signs alone.
+    """Resilient propagation: a step size for each weight, by the gradients' signs alone.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def norm(tensor: Tensor) -> Tensor:
 
 
 class Lamb(WithPowers):
-    """Adam with steps in proportion to the norm of each layer's weights, for large batches.
+    """LAMB: Adam with steps in proportion to the norm of each layer's weights.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def _is_scaled(param: Parameter) -> bool:
 
 
 class LARS(Optimizer):
-    """Wrap an optimizer: each layer's gradient is scaled by the norms of weights and gradient.
+    """Layer-wise adaptive rate scaling around an optimizer: by norms of weights and gradients.
 
     Parameters
     ----------
