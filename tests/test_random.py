@@ -241,9 +241,21 @@ def test_mistakes_are_told(call: Callable[[], Any], words: str) -> None:
         call()
 
 
-def test_uniform_whole_numbers_are_randints() -> None:
-    with pytest.raises(TypeError, match="randint"):
-        ops.uniform((2,), 0, 5, dtype=cw.int32)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_integers_between_bounds_that_are_tensors(compiled: bool) -> None:
+    def drawn(low: cw.Tensor, high: cw.Tensor) -> cw.Tensor:
+        return ops.uniform((2, 3000), low, high, 7, cw.int32)
+
+    run = cw.jit(drawn, fullgraph=True) if compiled else drawn
+    low = cw.Tensor(np.array([[-2], [5]], np.int32))
+    numbers = run(low, cw.Tensor(7, cw.int32))
+    assert numbers.dtype == cw.int32
+    for row, (least, most) in zip(numbers.asnumpy(), [(-2, 6), (5, 6)], strict=True):
+        found, counts = np.unique(row, return_counts=True)
+        assert found.tolist() == list(range(least, most + 1))
+        assert counts.min() > 0.8 * counts.mean()
+    with pytest.raises(TypeError, match="type of numbers"):
+        ops.uniform((2,), 0, 5, dtype=cw.bool_)
 
 
 @pytest.mark.parametrize("dtype", [cw.float16, cw.bfloat16])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import DType, dtype_of, float32, int64
+from ..dtype import DType, dtype_of, float32, float64, int64
 from ..shape import Aval, Shape, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import arithmetic
@@ -331,8 +331,12 @@ def shuffle(x: TensorLike, seed: Seed = None) -> Call:
 
 
 def _between(key: Tensor, minval: Tensor, maxval: Tensor, size: Any) -> Tensor:
-    part = uniform_by_key(key, size, minval.dtype)
-    return arithmetic.add(arithmetic.mul(part, arithmetic.sub(maxval, minval)), minval)
+    width = arithmetic.sub(maxval, minval)
+    if minval.dtype.is_float:
+        part = uniform_by_key(key, size, minval.dtype)
+        return arithmetic.add(arithmetic.mul(part, width), minval)
+    part = arithmetic.mul(uniform_by_key(key, size, float64), cast_to(width, float64))
+    return arithmetic.add(cast_to(part, minval.dtype), minval)
 
 
 def _around(key: Tensor, mean: Tensor, stddev: Tensor, size: Any) -> Tensor:
@@ -369,7 +373,7 @@ def uniform(
     seed : int or Generator, optional
         A stream of its own; by default the current one.
     dtype : DType
-        A float type.
+        A float type, or an integer type for integers from the lower to below the upper bound.
 
     Returns
     -------
@@ -379,13 +383,11 @@ def uniform(
     Raises
     ------
     TypeError
-        If ``dtype`` is no float type.
+        If ``dtype`` is no type of numbers.
     """
     kind = dtype_of(dtype or float32)
-    if not kind.is_float:
-        raise TypeError(
-            f"uniform: dtype must be a float type, it is {kind}; ops.randint draws whole numbers."
-        )
+    if not kind.is_float and not kind.is_int:
+        raise TypeError(f"uniform: dtype must be a type of numbers, it is {kind}.")
     low, high, size = located("uniform", shape, minval, maxval, kind)
     return (key_of(seed), low, high), {"size": size}
 
