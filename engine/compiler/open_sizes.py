@@ -40,10 +40,12 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def answer(question: Question, sizes: Sizes) -> bool:
-    """Return whether a relation of sizes holds."""
+    """Return whether a relation of sizes holds; sizes of other symbols are equal if spelt alike."""
     relation, left, right = question
-    put_in = evaluate(right, sizes) if isinstance(right, SymDim) else right
-    return RELATIONS[relation](evaluate(left, sizes), put_in)
+    pair = evaluate(left, sizes), evaluate(right, sizes) if isinstance(right, SymDim) else right
+    if any(isinstance(dim, SymDim) for dim in pair):
+        return relation == "==" and _spelt(pair[0]) == _spelt(pair[1])
+    return RELATIONS[relation](*pair)
 
 
 class Asked:
@@ -56,7 +58,7 @@ class Asked:
 
     def decide(self, relation: str, left: Dim, right: float) -> bool:
         """Answer with this call's sizes; structurally for another thread."""
-        if self._thread != threading.get_ident():
+        if self._is_foreign():
             return False
         found = answer((relation, left, right), self.sizes)
         key = (relation, _spelt(left), _spelt(right))
@@ -65,13 +67,19 @@ class Asked:
 
     def number(self, dim: SymDim) -> int:
         """Refuse: a graph would keep the number."""
+        if self._is_foreign():
+            raise TypeError("the size of an axis is not known yet; it is no number.")
         raise TraceBreak(f"the size {_text(dim)} is used as a number", "", _asker())
 
     def reveal(self, dim: SymDim) -> None:
         """Refuse where the user's code hashes a size or makes text of it."""
         frame = sys._getframe(2)
-        if not _is_own(frame):
+        if not self._is_foreign() and not _is_own(frame):
             raise TraceBreak(f"the size {_text(dim)} is looked up or printed", "", _asker())
+
+    def _is_foreign(self) -> bool:
+        """Whether another thread asks, of sizes of its own."""
+        return self._thread != threading.get_ident()
 
     @property
     def questions(self) -> list[tuple[Question, bool]]:
