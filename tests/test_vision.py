@@ -238,6 +238,9 @@ def test_erasing() -> None:
     assert 0.1 < share < 0.4
     assert image.all()
     assert (made[0] == made[2]).all()
+    for colours in ([1, 2, 3], np.array([1, 2, 3])):
+        coloured = vision.RandomErasing(1.0, (0.2, 0.3), value=colours)(image)
+        assert {tuple(pixel) for pixel in coloured.reshape(3, -1).T} >= {(1, 2, 3)}
     random = vision.RandomErasing(1.0, value="random")(image)
     assert len(np.unique(random)) > 5
     assert vision.RandomErasing(0.0)(image) is image

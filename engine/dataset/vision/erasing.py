@@ -110,7 +110,7 @@ class RandomErasing(Transform):
                 top, left = random.integers(height - h + 1), random.integers(width - w + 1)
                 result = image if self.inplace else image.copy()
                 value: Any = self.value
-                if value == "random":
+                if isinstance(value, str):  # "random"
                     value = random.standard_normal((channels, h, w))
                 elif not isinstance(value, int | float):
                     value = np.asarray(value).reshape(-1, 1, 1)
