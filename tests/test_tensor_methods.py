@@ -242,3 +242,29 @@ def test_row_58_pytorch_map() -> None:
     first, second = (cw.grad(lambda x: (x * x).sum())(counted(2)).tolist() for _ in range(2))
     assert first == second  # nothing accumulates
     assert cw.nn.Dense(1, 1).set_train(False).training is False
+
+
+KEPT = ("keepdims", "keep_dims", "keepdim")
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "prod", "amax", "any", "logsumexp", "argmax", "var"]
+)
+@pytest.mark.parametrize("kept", KEPT)
+def test_reductions_take_every_spelling_of_their_parameters(name: str, kept: str) -> None:
+    x = cw.Tensor(np.arange(6.0).reshape(2, 3))
+    function = getattr(ops, name)
+    expected = function(x, 1, keepdims=True)
+    assert expected.shape == (2, 1)
+    for given in ({"axis": 1, kept: True}, {"dim": 1, kept: True}):
+        np.testing.assert_array_equal(function(x, **given).asnumpy(), expected.asnumpy())
+
+
+def test_a_parameter_named_twice_is_told() -> None:
+    with pytest.raises(TypeError, match="axis, dim name a parameter twice"):
+        ops.prod(cw.Tensor([1.0, 2.0]), axis=0, dim=0)
+
+
+def test_inv_is_the_reciprocal() -> None:
+    assert ops.inv(cw.Tensor([2.0, 4.0])).tolist() == ops.Inv()(cw.Tensor([2.0, 4.0])).tolist()
+    assert ops.inv(cw.Tensor([2.0, 4.0])).tolist() == [0.5, 0.25]

@@ -20,6 +20,10 @@ from .adaptive_max import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max
 from .adaptive_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .addmm import addbmm, addmm, addmv, addr, baddbmm
 from .arithmetic import add, floor_div, maximum, minimum, mod, mul, pow, sub
+from .aliases import (
+    absolute, clip, eq, floor_divide, ge, gt, inv, le, lt, multiply, ne, negative, sgn, subtract,
+    true_divide,
+)
 from .array import (
     broadcast_to, expand, expand_dims, identity, permute, reshape, squeeze, stop_gradient, swapaxes,
     swapdims, transpose, unsqueeze,
@@ -103,6 +107,10 @@ from .logic import (
     logical_not, logical_or, not_equal, select, where,
 )
 from .loss import binary_cross_entropy_with_logits, l1_loss, mse_loss
+from .loss_primitives import (
+    ArgMaxWithValue, ArgMinWithValue, L2Loss, SoftmaxCrossEntropyWithLogits,
+    SparseSoftmaxCrossEntropyWithLogits,
+)
 from .lp_pool import lp_pool1d, lp_pool2d
 from .lstm import lstm_layer, lstm_step
 from .lu import lu_factor, lu_solve, lu_unpack
@@ -113,7 +121,9 @@ from .margin_loss import (
 from .masking import (
     argwhere, masked_fill, masked_scatter, masked_select, nonzero, unique, unique_consecutive,
 )
-from .math import abs, erf, exp, log, log1p, neg, reciprocal, rsqrt, sigmoid, sign, sqrt, square
+from .math import (
+    abs, erf, exp, inv, log, log1p, neg, reciprocal, rsqrt, sigmoid, sign, sqrt, square,
+)
 from .matrix_functions import lstsq, matrix_exp, pinv
 from .matrix_primitives import BatchMatMul, MatMul
 from .matrix_products import chain_matmul, cross, matrix_power, multi_dot, vander

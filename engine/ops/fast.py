@@ -111,7 +111,13 @@ def reduction(
     """Return a maker of the public function of a reduction with ``axis`` and ``keepdims``."""
 
     def make(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
-        def call(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        def call(
+            input: Any, axis: Any = None, keepdims: bool = False, *,
+            dim: Any = None, keepdim: bool = False, keep_dims: bool = False,
+        ) -> Any:  # fmt: skip
+            if axis is None:
+                axis = dim
+            keepdims = keepdims or keepdim or keep_dims
             if not traces:
                 try:
                     a = input.data

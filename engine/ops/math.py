@@ -323,6 +323,9 @@ def reciprocal(input: TensorLike) -> Call:
     return (as_float(input),), {}
 
 
+inv = reciprocal
+
+
 def _sigmoid_kernel(input: np.ndarray) -> np.ndarray:
     return special.expit(input).astype(input.dtype, copy=False)
 

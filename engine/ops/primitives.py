@@ -21,12 +21,13 @@ _ALIASES = {
 _OTHER_NAMES = {
     "RealDiv": "div", "Maximum": "maximum", "Cast": "cast", "Argmax": "argmax", "ReLU": "relu",
     "BatchMatMul": "bmm", "ZerosLike": "zeros_like", "OnesLike": "ones_like", "GeLU": "gelu",
+    "Inv": "reciprocal",
     "Embedding": "gather", "Select": "select", "Concat": "concat", "Stack": "stack",
     "Round": "round", "ExpandDims": "expand_dims", "BroadcastTo": "broadcast_to",
     "Pad": "pad", "ResizeBilinear": "resize_bilinear",
     "ResizeNearestNeighborV2": "resize_nearest_neighbor", "GridSampler2D": "grid_sample",
     "GridSampler3D": "grid_sample", "GatherElements": "gather_elements", "Reverse": "flip",
-    "IndexSelect": "index_select",
+    "IndexSelect": "index_select", "Inv": "reciprocal",
 }  # fmt: skip
 
 

@@ -22,9 +22,10 @@ def _by_torch_names(entry: Op, prepare: Any) -> Any:
 
     def call(
         input: Any, axis: Any = None, keepdims: bool = False, *,
-        dim: Any = None, keepdim: bool = False,
+        dim: Any = None, keepdim: bool = False, keep_dims: bool = False,
     ) -> Any:  # fmt: skip
-        inputs, attrs = prepare(input, dim if axis is None else axis, keepdims or keepdim)
+        keepdims = keepdims or keepdim or keep_dims
+        inputs, attrs = prepare(input, dim if axis is None else axis, keepdims)
         return apply(entry, inputs, attrs)
 
     return call
