@@ -21,7 +21,7 @@ from .adaptive_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_av
 from .addmm import addbmm, addmm, addmv, addr, baddbmm
 from .arithmetic import add, floor_div, maximum, minimum, mod, mul, pow, sub
 from .aliases import (
-    absolute, clip, eq, floor_divide, ge, gt, inv, le, lt, multiply, ne, negative, sgn, subtract,
+    absolute, clip, eq, floor_divide, ge, gt, le, lt, multiply, ne, negative, sgn, subtract,
     true_divide,
 )
 from .array import (

@@ -27,7 +27,7 @@ _OTHER_NAMES = {
     "Pad": "pad", "ResizeBilinear": "resize_bilinear",
     "ResizeNearestNeighborV2": "resize_nearest_neighbor", "GridSampler2D": "grid_sample",
     "GridSampler3D": "grid_sample", "GatherElements": "gather_elements", "Reverse": "flip",
-    "IndexSelect": "index_select", "Inv": "reciprocal",
+    "IndexSelect": "index_select",
 }  # fmt: skip
 
 
