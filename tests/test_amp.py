@@ -9,6 +9,8 @@ import cellwire as cw
 import numpy as np
 import pytest
 from cellwire import amp, nn, ops
+from cellwire.engine.amp.lists import AUTO_BLACK, AUTO_WHITE
+from cellwire.engine.ops.registry import OPS
 
 X = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
 Y = np.array([0, 1, 2, 0, 1, 2], np.int32)
@@ -109,6 +111,13 @@ def test_parameters_keep_their_names_type_and_identity() -> None:
     assert isinstance(net, Net)
     twin = copy.deepcopy(net)
     np.testing.assert_array_equal(twin(cw.Tensor(X))[0].asnumpy(), net(cw.Tensor(X))[0].asnumpy())
+
+
+def test_lists_name_what_there_is() -> None:
+    assert len(amp.get_white_list()) == len(set(amp.get_white_list())) >= 18
+    assert cw.nn.LayerNorm in amp.get_black_list()
+    assert set(OPS) >= AUTO_WHITE | AUTO_BLACK
+    assert not AUTO_WHITE & AUTO_BLACK
 
 
 def test_lists_of_ones_own() -> None:

@@ -12,7 +12,7 @@ WHITE_CELLS = (
 )  # fmt: skip
 WHITE_PRIMITIVES = (
     "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "MatMul", "BatchMatMul", "PReLU",
-    "ReLU", "Ger",
+    "ReLU",
 )  # fmt: skip
 BLACK_CELLS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LayerNorm")
 
@@ -27,7 +27,7 @@ AUTO_BLACK = frozenset({
     "sinh", "tan", "softplus", "layer_norm", "batch_norm", "group_norm", "kl_div",
     "smooth_l1_loss", "multilabel_margin_loss", "soft_margin_loss", "triplet_margin_loss",
     "binary_cross_entropy_with_logits", "cross_entropy", "nll_loss", "mse_loss", "cdist", "pdist",
-    "renorm", "prod", "softmax", "log_softmax", "cumprod", "cumsum", "sum", "norm", "logsumexp",
+    "prod", "softmax", "log_softmax", "cumprod", "cumsum", "sum", "norm", "logsumexp",
     "var", "std",
 })  # fmt: skip
 """Ops of level ``auto`` that overflow or lose digits in low precision."""
@@ -56,4 +56,4 @@ def get_black_list() -> list[Any]:
 
 
 def _found(module: Any, names: tuple[str, ...]) -> list[Any]:
-    return [getattr(module, name) for name in names if hasattr(module, name)]
+    return [getattr(module, name) for name in names]
