@@ -167,3 +167,18 @@ def test_sinc_of_half_precision_is_that_of_single() -> None:
     wanted = np.sinc(x.astype(np.float32)).astype(np.float16)
     for values in found:
         np.testing.assert_allclose(values, wanted, rtol=2e-3, atol=1e-7)
+
+
+def test_what_is_empty_is_told_by_the_ops_name() -> None:
+    for name in ("softmax", "log_softmax"):
+        with pytest.raises(ValueError, match=rf"{name}: axis 0 of input \[0\] is empty"):
+            getattr(ops, name)(cw.Tensor(np.zeros(0, np.float32)))
+    with pytest.raises(ValueError, match="at least one"):
+        ops.multi_dot([])
+    with pytest.raises(ValueError, match="tile: dims must not be negative"):
+        ops.tile(cw.Tensor([1.0]), (-1,))
+    with pytest.raises(ValueError, match="sorted_sequence must have at least one axis"):
+        ops.searchsorted(cw.Tensor(1.0), cw.Tensor([1.0]))
+    with pytest.raises(TypeError, match="the first argument must be the equation"):
+        ops.einsum(cw.Tensor([1.0]), "i->i")
+    assert ops.histc(cw.Tensor(np.zeros(0, np.float32)), 3).asnumpy().tolist() == [0, 0, 0]

@@ -209,6 +209,11 @@ def _public(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Tensor]:
     """Make the public function: the equation comes first, then operands one by one."""
 
     def call(equation: str, *operands: Any) -> Tensor:
+        if not isinstance(equation, str):
+            raise TypeError(
+                "einsum: the first argument must be the equation, a str such as 'ij,jk->ik', it is"
+                f" of type {type(equation).__name__}."
+            )
         given = operands[0] if len(operands) == 1 and _is_sequence(operands[0]) else operands
         inputs, attrs = prepare(given, equation)
         return apply(entry, inputs, attrs)

@@ -15,7 +15,8 @@ from .rules import require_int, require_same_dtype
 
 
 def _histc_kernel(input: np.ndarray, bins: int, min: float, max: float) -> np.ndarray:
-    low, high = (float(input.min()), float(input.max())) if min == max else (min, max)
+    own = min == max and input.size > 0
+    low, high = (float(input.min()), float(input.max())) if own else (min, max)
     if low == high:
         low, high = low - 1, high + 1
     counts, _ = np.histogram(input.astype(np.float64), bins, (low, high))
@@ -119,6 +120,8 @@ def _known(name: str, tensor: Tensor) -> np.ndarray:
 
 def _search_rule(sorted_sequence: Aval, values: Aval, out_int32: bool, right: bool) -> Aval:
     require_same_dtype("searchsorted", sorted_sequence=sorted_sequence, values=values)
+    if sorted_sequence.ndim == 0:
+        raise ShapeError("searchsorted: sorted_sequence must have at least one axis, it has none.")
     if sorted_sequence.ndim > 1 and sorted_sequence.shape[:-1] != values.shape[:-1]:
         raise ShapeError(
             f"searchsorted: sorted_sequence {shape_text(sorted_sequence.shape)} must have one axis"

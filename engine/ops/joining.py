@@ -182,6 +182,13 @@ def tile(input: TensorLike, dims: Sequence[int]) -> Call:
     -------
     Tensor
         The repeated elements.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
     """
     times = (dims,) if isinstance(dims, int) else tuple(int(n) for n in dims)
+    if any(n < 0 for n in times):
+        raise ValueError(f"tile: dims must not be negative, they are {times}.")
     return (as_tensor(input),), {"dims": times}

@@ -17,7 +17,7 @@ from .rules import normalize_axis, require_float
 def _softmax_rule(name: str) -> Any:
     def infer(input: Aval, axis: int) -> Aval:
         require_float(name, "input", input)
-        normalize_axis(name, axis, input.ndim)
+        reduce.extremum_rule(name)(input, axis, True)  # an empty axis has no largest element
         return input
 
     return infer
@@ -63,6 +63,11 @@ def softmax(input: TensorLike, axis: int = -1) -> Call:
     -------
     Tensor
         The shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If the axis is empty.
     """
     tensor = as_float(input)
     return (tensor,), {"axis": normalize_axis("softmax", axis, len(tensor.shape))}

@@ -16,7 +16,15 @@ from .registry import Call
 
 
 def together(*values: TensorLike) -> tuple[Tensor, ...]:
-    """Return values as tensors of the dtype in which all of them meet."""
+    """Return values as tensors of the dtype in which all of them meet.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    if not values:
+        raise ValueError("there are no tensors to put together; give at least one.")
     dtype = None
     for value in values:
         if isinstance(value, Tensor):
