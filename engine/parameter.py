@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ class Parameter(LazyTensor):
             If the shapes differ.
         """
         trace: Any = active_trace()
-        if trace is not None:
+        if trace is not None and trace.thread == threading.get_ident():
             trace.write(self, data)
             return self
         source = data.data if isinstance(data, Tensor) else np.asarray(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -312,3 +313,27 @@ def test_one_warning_for_each_op_that_loops() -> None:
 def test_shapes_that_depend_on_values_are_explained() -> None:
     with pytest.raises(TraceBreak, match="depends on values"):
         vmap(ops.unique)(rows(B, 2))
+
+
+def test_other_threads_run_as_if_nothing_were_vectorized() -> None:
+    weight = Parameter(np.zeros(2, np.float32), "w")
+    found: list[Any] = []
+
+    def elsewhere() -> None:
+        weight.set_data(np.ones(2, np.float32))
+        held = ops.zeros(3)
+        held[1] = 2.0
+        found.extend([ops.rand(2), held + 1.5, weight.version])
+
+    def in_one(x: Tensor) -> Tensor:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        return x * 2
+
+    vmap(in_one)(rows(B, 2))
+    drawn, held, version = found
+    assert type(drawn) is type(held) is Tensor
+    assert held.tolist() == [1.5, 3.5, 1.5]
+    assert weight.tolist() == [1.0, 1.0]
+    assert version == 1

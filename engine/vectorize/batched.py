@@ -132,6 +132,10 @@ class BatchTrace:
         finally:
             registry.traces.append(self)
 
+    def _is_foreign(self) -> bool:
+        """Whether another thread asks, whose ops are not vectorized."""
+        return self.thread != threading.get_ident()
+
     def is_batched(self, value: object) -> bool:
         """Return whether a value is a tensor of this trace."""
         return isinstance(value, Batched) and value.tracer is self
@@ -152,7 +156,7 @@ class BatchTrace:
 
     def emit(self, op: Op, inputs: tuple[Tensor, ...], attrs: dict[str, Any]) -> Any:
         """Run one op for all examples."""
-        if self.thread != threading.get_ident():
+        if self._is_foreign():
             return registry.run_now(op, inputs, attrs)
         inputs = tuple([self.stands_for.get(id(tensor), tensor) for tensor in inputs])
         if not any(map(self.is_batched, inputs)):
@@ -171,18 +175,24 @@ class BatchTrace:
 
     def literal(self, array: np.ndarray) -> Tensor:
         """Return a number written in the code: it is the same for all examples."""
+        if self._is_foreign():
+            return wrap(array)
         with self.outside():
             return registry.traces[-1].literal(array) if registry.traces else wrap(array)
 
     def random_key(self) -> Tensor:
         """Return a random key of its own for each example."""
+        if self._is_foreign():
+            return streams.state().next_key()
         with self.outside():
             keys = [streams.next_key() for _ in range(self.size)]
             return self.wrap(stack(keys, 0))
 
     def write(self, parameter: Any, data: Any) -> None:
         """Write what is the same for all examples into a tensor from outside."""
-        if self.is_batched(parameter):
+        if self._is_foreign():
+            np.copyto(parameter.data, getattr(data, "data", data), casting="unsafe")
+        elif self.is_batched(parameter):
             if registry.active_records():
                 raise RuntimeError(
                     "vmap: a part of a tensor was assigned where a gradient is taken; make a new"
@@ -204,7 +214,7 @@ class BatchTrace:
 
     def hook(self, tensor: Tensor, make: Callable[[], Op]) -> None:
         """Refuse a hook that gradients taken outside would not see."""
-        if self.outer or len(registry.traces) > 1:
+        if not self._is_foreign() and (self.outer or len(registry.traces) > 1):
             raise RuntimeError(
                 "vmap: register_hook inside the vectorized function would not be seen by"
                 " gradients taken outside of it; pass the tensor through ops.HookBackward(fn)."
