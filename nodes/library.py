@@ -37,6 +37,14 @@ UNDRAWN_CELLS = (
     nn.ResizeBilinear,
 )
 """Cells that training calls, and no model; and one that takes its sizes with each call."""
+TWO_SIZES = (
+    ("in_channels", "out_channels"),
+    ("vocab_size", "embedding_size"),
+    ("input_size", "hidden_size"),
+)
+"""Sizes before and after a node, which its second line says as `8→32`."""
+ONE_SIZE = ("num_features", "normalized_shape", "embed_dim", "d_model")
+"""The size of what a node keeps as wide as it is."""
 STARTS: Mapping[str, Params] = {
     "nn.FractionalMaxPool2d": {"output_size": 2},
     "nn.FractionalMaxPool3d": {"output_size": 2},
@@ -264,8 +272,8 @@ def summarize(spec: NodeSpec, params: Params) -> str:
     """A node's second line: title, sizes in and out, kernel, and what is not as usual."""
     kernel = params.get("kernel_size")
     parts = [part for part in (_sizes(spec, params), "" if kernel is None else _by(kernel)) if part]
-    told = {"in_channels", "out_channels", "num_features", "normalized_shape", "kernel_size"}
-    told |= {"vocab_size", "embedding_size", "has_bias", "weight_init", "bias_init"}
+    told = {"kernel_size", "has_bias", "weight_init", "bias_init", "batch_first", *ONE_SIZE}
+    told |= {name for pair in TWO_SIZES for name in pair}
     if params.get("stride") == kernel:
         told.add("stride")
     for param in spec.params:
@@ -276,11 +284,11 @@ def summarize(spec: NodeSpec, params: Params) -> str:
 
 
 def _sizes(spec: NodeSpec, params: Params) -> str:
-    for first, second in (("in_channels", "out_channels"), ("vocab_size", "embedding_size")):
+    for first, second in TWO_SIZES:
         if spec.param(first) and spec.param(second):
             before, after = params.get(first), params.get(second)
             return f"{_words(before)}→{_words(after)}"
-    for name in ("num_features", "normalized_shape"):
+    for name in ONE_SIZE:
         if params.get(name) is not None:
             return _words(params[name])
     return ""

@@ -102,6 +102,12 @@ def test_losses_name_their_ports() -> None:
         ("nn.Dense", {"in_channels": 1024, "out_channels": 10}, "Dense 1024→10"),
         ("nn.Dense", {"out_channels": 10}, "Dense ?→10"),
         ("nn.MaxPool2d", {"kernel_size": 2, "stride": 2}, "MaxPool2d 2×2"),
+        ("nn.LSTM", {"input_size": 8, "hidden_size": 32, "batch_first": True}, "LSTM 8→32"),
+        (
+            "nn.MultiheadAttention",
+            {"embed_dim": 8, "num_heads": 2},
+            "MultiheadAttention 8 · num_heads 2",
+        ),
         ("ops.scale", {"factor": 1 / 16}, "× 1/16"),
         ("ops.scale", {"factor": 2.5}, "× 2.5"),
         ("ops.relu", {}, "ReLU"),
