@@ -132,7 +132,7 @@ def resnet(classes=100, file=None):
     return net
 
 
-def pipeline(path, usage, batch_size, workers=1):
+def pipeline(path, usage, batch_size, workers=2):
     """Batches of one part of the data; training pictures are cropped and flipped."""
     rows = ds.Cifar10Dataset(
         dataset_dir=path, usage=usage, num_parallel_workers=workers, shuffle=True

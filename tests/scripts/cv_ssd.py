@@ -134,10 +134,10 @@ def pipeline(file, batch_size, is_training=True):
     make = lambda img_id, image, annotation: prepare(img_id, image, annotation, is_training)  # noqa: E731
     rows = rows.map(
         operations=make, input_columns=["img_id", "image", "annotation"], output_columns=columns,
-        python_multiprocessing=False, num_parallel_workers=1,
+        python_multiprocessing=True, num_parallel_workers=1,
     )  # fmt: skip
     rows = rows.map(
-        operations=after, input_columns=["image"], python_multiprocessing=False,
+        operations=after, input_columns=["image"], python_multiprocessing=True,
         num_parallel_workers=1,
     )  # fmt: skip
     return rows.batch(batch_size, drop_remainder=True)
