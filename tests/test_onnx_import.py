@@ -206,3 +206,37 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
         import_onnx(path)
     with pytest.raises(FileNotFoundError):
         import_onnx(tmp_path / "missing.onnx")
+
+
+def _with_outer_weight(path: Path, length: int) -> None:
+    """Save a model whose weight, 0 to 11, lies in a file beside it."""
+    weight = TensorProto(
+        name="w", data_type=TensorProto.FLOAT, dims=[3, 4], data_location=TensorProto.EXTERNAL
+    )
+    for key, value in (("location", "w.bin"), ("offset", "0"), ("length", str(length))):
+        weight.external_data.add(key=key, value=value)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "outer",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])],
+        [weight],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    path.write_bytes(model.SerializeToString())
+    (path.parent / "w.bin").write_bytes(np.arange(12, dtype=np.float32).tobytes())
+
+
+def test_external_data_lie_beside_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    _with_outer_weight(tmp_path / "model.onnx", 48)
+    model = import_onnx(tmp_path / "model.onnx")
+    assert model(cw.ops.ones((1, 3))).asnumpy().tolist() == [[12, 15, 18, 21]]
+    with pytest.raises(OnnxError, match="needs the inputs x"):
+        model()
+    _with_outer_weight(tmp_path / "model.onnx", 64)
+    with pytest.raises(OnnxError, match="'w' in another file are damaged"):
+        import_onnx(tmp_path / "model.onnx")

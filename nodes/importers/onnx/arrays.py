@@ -52,4 +52,8 @@ def is_known(number: int) -> bool:
 def array_of(tensor: Any, folder: str = "") -> np.ndarray:
     """Return the array of a TensorProto; data kept in other files are looked for in ``folder``."""
     dtype = dtype_named(tensor.data_type)
-    return np.asarray(to_array(tensor, folder), dtype.numpy)
+    try:
+        return np.asarray(to_array(tensor, folder), dtype.numpy)
+    except ValueError as error:
+        where = " in another file" if tensor.external_data else ""
+        raise OnnxError(f"the data of {tensor.name!r}{where} are damaged: {error}") from error

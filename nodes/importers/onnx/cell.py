@@ -73,6 +73,9 @@ class OnnxCell(Cell):
             )
         values: dict[str, Any] = dict(self._weights)
         values.update(zip(self.input_names, inputs, strict=False))
+        missing = [name for name in self.input_names if name not in values]
+        if missing:
+            raise OnnxError(f"the model needs the inputs {', '.join(missing)}, not given here.")
         self._runner.run(self._graph.node, values, self._constants.inner())
         outputs = tuple(values[name] for name in self.output_names)
         return outputs[0] if len(outputs) == 1 else outputs

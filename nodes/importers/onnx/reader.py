@@ -29,7 +29,8 @@ def read_model(source: str | Path | bytes | ModelProto) -> tuple[ModelProto, str
         path = Path(source)
         model, folder, name = _parsed(path.read_bytes(), str(path)), str(path.parent), str(path)
     try:
-        onnx.checker.check_model(model)
+        # By its path a file's external data are looked for beside it, not in the working folder.
+        onnx.checker.check_model(str(source) if folder else model)
     except onnx.checker.ValidationError as error:
         raise OnnxError(f"{name} is no valid ONNX model: {error}") from error
     return model, folder
