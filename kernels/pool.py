@@ -82,6 +82,10 @@ def max_pool2d_indices(
     rows, columns = np.ogrid[: window.out_height, : window.out_width]
     row = rows * stride[0] + taps // kernel[1] * dilation[0] - padding[0]
     column = columns * stride[1] + taps % kernel[1] * dilation[1] - padding[2]
+    # Where a window holds nothing but -Inf its first position stands, which may be padding: the
+    # first one inside is as good.
+    row = np.where(row < 0, row % dilation[0], row)
+    column = np.where(column < 0, column % dilation[1], column)
     return row.astype(np.int64) * size[1] + column
 
 

@@ -403,3 +403,11 @@ def test_power_averages_of_zeros_have_a_gradient_of_zero() -> None:
     x = cw.Tensor([[[0.0, 0.0, 3.0, 4.0]]])
     slope = cw.grad(lambda x: ops.sum(ops.lp_pool1d(x, 2.0, 2)))(x)
     np.testing.assert_allclose(slope.asnumpy(), [[[0.0, 0.0, 0.6, 0.8]]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_places_of_maxima_lie_inside_where_all_elements_are_infinitely_small(dilation: int) -> None:
+    x = cw.Tensor(np.full((1, 1, 4, 4), -np.inf, np.float32))
+    _, places = ops.max_pool2d(x, 2, 2, 1, dilation, return_indices=True)
+    wanted = {1: [0, 1, 3, 4, 5, 7, 12, 13, 15], 2: [5, 5, 5, 5]}[dilation]
+    assert places.asnumpy().ravel().tolist() == wanted
