@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,11 @@ def test_row_33_python_values_and_statements_are_no_matter() -> None:
         assert got["rest"][1:] == wanted["rest"][1:]
 
 
+def test_row_33_names_that_are_made_when_asked_for_are_no_matter() -> None:
+    run = cw.jit(lambda x: x * 2 if nn.Accuracy is not None else x, fullgraph=True)
+    assert run(ones(1)).item() == 2
+
+
 def test_row_33_results_that_a_graph_cannot_hold_are_a_reason() -> None:
     def yields(x: cw.Tensor) -> Iterator[cw.Tensor]:
         yield x * 2
@@ -134,6 +140,9 @@ def undefined(x: cw.Tensor) -> cw.Tensor:
     return x + a_name_that_is_not_there  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
 
 
+EMPTY = types.SimpleNamespace()
+
+
 def endless(x: cw.Tensor) -> cw.Tensor:
     return endless(x) + 1
 
@@ -142,7 +151,7 @@ def endless(x: cw.Tensor) -> cw.Tensor:
     ("fn", "error", "message", "hint"),
     [
         (undefined, NameError, "'a_name_that_is_not_there' is not defined", "define it before"),
-        (lambda x: x + nn.y, AttributeError, "has no attribute 'y'", "set it before the call"),
+        (lambda x: x + EMPTY.y, AttributeError, "has no attribute 'y'", "set it before the call"),
         (endless, RecursionError, "recursion depth", "needs an end"),
         (lambda x: x + object(), TypeError, "not object", ""),
         (lambda x: x @ ones(3, 3), ValueError, "matmul: input .2. and other .3, 3. do not fit", ""),

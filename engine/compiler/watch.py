@@ -131,7 +131,7 @@ def is_user_code(code: types.CodeType, module: str) -> bool:
     if path == "<string>" and module.startswith(f"{PACKAGE_NAME}."):
         return False  # what dataclasses write for our own classes
     if in_package(path):
-        return in_package(path, "engine/nn") and not path.endswith(OWN_FILES)
+        return in_package(path, "engine/nn") and not path.endswith((*OWN_FILES, "__init__.py"))
     # PySide6 puts its own function, of a file of that name, in the place of __import__.
     if path.startswith((*LIBRARIES, "<frozen", "shibokensupport")):
         return False
