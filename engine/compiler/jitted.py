@@ -149,7 +149,7 @@ class Jitted:
                 return result
         if numbers and not situation.crowded:
             self.literal.add(key[0])  # pyright: ignore[reportIndexIssue]
-            del self.situations[key]
+            self.situations.pop(key, None)
             return self._look_up(args, kwargs)
         assert situation.reason is not None
         raise situation.reason
@@ -161,8 +161,8 @@ class Jitted:
                 done, result = self._run(path, tensors)
                 if done:
                     if path is not situation.paths[0]:
-                        situation.paths.remove(path)
-                        situation.paths.insert(0, path)
+                        others = [other for other in situation.paths if other is not path]
+                        situation.paths = [path, *others]
                     return True, result
         return False, None
 
@@ -224,7 +224,7 @@ class Jitted:
 
     def _add(self) -> Situation:
         if len(self.situations) >= MAX_SPECIALISATIONS:
-            del self.situations[next(iter(self.situations))]
+            _forget_oldest(self.situations)
             self.quick = []
         return Situation()
 
@@ -234,7 +234,7 @@ class Jitted:
         family = self.families.pop(kind, None)
         if family is None:
             if len(self.families) >= MAX_SPECIALISATIONS:
-                del self.families[next(iter(self.families))]
+                _forget_oldest(self.families)
             declared = self.open_axes
             noted = getattr(self.function, "open_inputs", {})
             if declared is not None and noted:
@@ -381,3 +381,9 @@ class Jitted:
         finally:
             streams.state().restore(saved)
         return Explanation(path.plan.report, None, path.call.graph, count, notes)
+
+
+def _forget_oldest(known: dict[Any, Any]) -> None:
+    """Drop the first entry; other threads may change the dictionary meanwhile."""
+    for oldest in list(known)[:1]:
+        known.pop(oldest, None)
