@@ -260,9 +260,10 @@ def test_reductions_take_every_spelling_of_their_parameters(name: str, kept: str
         np.testing.assert_array_equal(function(x, **given).asnumpy(), expected.asnumpy())
 
 
-def test_a_parameter_named_twice_is_told() -> None:
-    with pytest.raises(TypeError, match="axis, dim name a parameter twice"):
-        ops.prod(cw.Tensor([1.0, 2.0]), axis=0, dim=0)
+@pytest.mark.parametrize("name", ["sum", "prod", "argmax"])
+def test_a_parameter_named_twice_is_told(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name}: axis, dim name a parameter twice"):
+        getattr(ops, name)(cw.Tensor([1.0, 2.0]), axis=0, dim=0)
 
 
 def test_inv_is_the_reciprocal() -> None:

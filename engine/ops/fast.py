@@ -115,8 +115,8 @@ def reduction(
             input: Any, axis: Any = None, keepdims: bool = False, *,
             dim: Any = None, keepdim: bool = False, keep_dims: bool = False,
         ) -> Any:  # fmt: skip
-            if axis is None:
-                axis = dim
+            if dim is not None:
+                axis = one_axis(entry.name, axis, dim)
             keepdims = keepdims or keepdim or keep_dims
             if not traces:
                 try:
@@ -141,6 +141,13 @@ def reduction(
         return call
 
     return make
+
+
+def one_axis(name: str, axis: Any, dim: Any) -> Any:
+    """Return the axes that were given as ``dim``, where none were given as ``axis``."""
+    if axis is not None:
+        raise TypeError(f"{name}: axis, dim name a parameter twice.")
+    return dim
 
 
 def _from_front(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from ..dtype import int32
 from ..shape import Aval, SymDim
 from ..tensor import Tensor
-from . import arithmetic, creation, logic, math, reduce
+from . import arithmetic, creation, fast, logic, math, reduce
 from .cast import TensorLike, as_float, as_tensor
 from .declarations import composite
 from .reduce import Axis, Grads, count_of, extremum_rule, prepare, reduced_rule, restored
@@ -24,8 +24,9 @@ def _by_torch_names(entry: Op, prepare: Any) -> Any:
         input: Any, axis: Any = None, keepdims: bool = False, *,
         dim: Any = None, keepdim: bool = False, keep_dims: bool = False,
     ) -> Any:  # fmt: skip
-        keepdims = keepdims or keepdim or keep_dims
-        inputs, attrs = prepare(input, dim if axis is None else axis, keepdims)
+        if dim is not None:
+            axis = fast.one_axis(entry.name, axis, dim)
+        inputs, attrs = prepare(input, axis, keepdims or keepdim or keep_dims)
         return apply(entry, inputs, attrs)
 
     return call
