@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .dtype import dtype_of
-from .ops.registry import active_trace, note_write, records
+from .ops.registry import active_trace, note_write, own_trace, records
 from .shape import Aval
 from .tensor import Initializer, LazyTensor, Tensor, to_array
 
@@ -136,7 +136,7 @@ class Parameter(LazyTensor):
         RuntimeError
             If it is called while a function is traced.
         """
-        if active_trace() is not None:
+        if own_trace() is not None:
             raise RuntimeError(f"parameter {self.name!r}: set_dtype cannot be compiled.")
         wanted = dtype_of(dtype)
         if wanted is not self.dtype:

@@ -344,3 +344,61 @@ def test_a_block_is_recomputed_in_the_types_it_had() -> None:
     assert isinstance(net, Recomputed)
     assert net.seen == ["f16", "f16"]
     assert {g.dtype.short for g in gradients} == {"f32"}
+
+
+def written(x: cw.Tensor) -> cw.Tensor:
+    """Assign parts: numbers, a view's sum, where a mask holds."""
+    marks = ops.zeros(3)
+    marks[0] = 5.0
+    marks[1:] += 1
+    copy = x * 1
+    copy[0] = 9.0
+    copy[:, 1] = marks[0]
+    return copy + marks
+
+
+def chosen(x: cw.Tensor) -> cw.Tensor:
+    """Branch and loop by values."""
+    once = ops.cond(x.sum() > 0, lambda a: ops.matmul(a, a.T), lambda a: ops.matmul(-a, a.T), x)
+    return ops.while_loop(lambda a: a.sum() < 100, lambda a: a + a, ops.cast(once, cw.float32))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("function", [written, chosen])
+def test_casts_are_no_trace_of_their_own(function: Any, compiled: bool) -> None:
+    class Calls(nn.Cell):
+        def construct(self, x: cw.Tensor) -> cw.Tensor:
+            return function(x)
+
+    x = cw.Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    plain, cast = (
+        cw.value_and_grad(Calls()),
+        cw.value_and_grad(amp.auto_mixed_precision(Calls(), "auto")),
+    )
+    if compiled:
+        cast = cw.jit(cast, fullgraph=True)
+    for found, expected in zip(cast(x), plain(x), strict=True):
+        np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy())
+
+
+def test_branches_cast_as_what_is_around_them() -> None:
+    class Chooses(nn.Cell):
+        def construct(self, x: cw.Tensor) -> cw.Tensor:
+            return ops.cond(x.sum() > 0, lambda a: ops.matmul(a, a.T), lambda a: -a @ a.T, x)
+
+    net = amp.auto_mixed_precision(Chooses(), "auto")
+    eager, compiled = net(cw.Tensor(X)), cw.jit(net, fullgraph=True)(cw.Tensor(X))
+    assert eager.dtype is compiled.dtype is cw.float16
+    np.testing.assert_allclose(eager.asnumpy(), compiled.asnumpy(), rtol=1e-2)
+
+
+def test_shapes_that_depend_on_values_are_computed_under_casts() -> None:
+    class Picks(nn.Cell):
+        def construct(self, x: cw.Tensor) -> Any:
+            return ops.nonzero(x > 3), ops.masked_select(x, x > 3), ops.unique(x)[0], x[x > 3]
+
+    x = cw.Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    for found, expected in zip(
+        amp.auto_mixed_precision(Picks(), "auto")(x), Picks()(x), strict=True
+    ):
+        np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy())

@@ -337,3 +337,16 @@ def test_other_threads_run_as_if_nothing_were_vectorized() -> None:
     assert held.tolist() == [1.5, 3.5, 1.5]
     assert weight.tolist() == [1.0, 1.0]
     assert version == 1
+
+
+def test_tensors_that_all_examples_share_can_be_written_to() -> None:
+    outside = Tensor(np.zeros(3, np.float32))
+
+    def fn(x: Tensor) -> Tensor:
+        marks = ops.zeros(3)
+        marks[1:] += 1
+        outside[0] = 5.0
+        return x * 0 + outside + marks
+
+    assert vmap(fn)(rows(B, 3)).tolist() == [[5.0, 1.0, 1.0]] * B
+    assert outside.tolist() == [5.0, 0.0, 0.0]

@@ -107,6 +107,10 @@ class Casting:
         if self.outer is not None:
             self.outer.check_derived(trained)
 
+    def taker(self) -> Tracer | None:
+        """Return the trace below, if there is one: casts come before ops and hold none."""
+        return None if self.outer is None else self.outer.taker()
+
     @contextmanager
     def again(self) -> Iterator[None]:
         """Cast the inputs of the body's ops by the same lists."""

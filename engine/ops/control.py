@@ -8,7 +8,6 @@ compilation serves all values. In ``vmap`` examples may go different ways.
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -64,7 +63,7 @@ def _branch(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) ->
             f"ops.cond: pred must be one truth value, it has shape {list(pred.shape)};"
             " use .any() or .all(), or ops.where to choose element by element."
         )
-    tracer = _tracer()
+    tracer: Any = registry.own_trace()
     if tracer is None:
         return _as_tensors((true_fn if pred else false_fn)(*operands))
     from ..compiler.branches import traced_cond
@@ -74,7 +73,9 @@ def _branch(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) ->
         return lambda *given: _as_tensors(fn(*given))
 
     if isinstance(tracer, Trace):
-        return traced_cond(tracer, pred, of(true_fn), of(false_fn), operands)
+        return traced_cond(
+            tracer, pred, _cast_alike(of(true_fn)), _cast_alike(of(false_fn)), operands
+        )
     if not tracer.is_batched(pred) and len(registry.traces) == 1:
         return _as_tensors((true_fn if pred else false_fn)(*operands))
     chosen, other = of(true_fn)(*operands), of(false_fn)(*operands)
@@ -114,14 +115,15 @@ def while_loop(cond_fn: Function, body_fn: Function, init: Any) -> Any:
 
 def _while(name: str, test: Function, body: Function, init: Any) -> Any:
     carry = _carried(init)
-    tracer = _tracer()
+    tracer: Any = registry.own_trace()
     if tracer is not None:
         from ..compiler.trace import Trace
 
         if isinstance(tracer, Trace) and any(True for _ in _tensors(carry)):
             from ..compiler.traced_loops import traced_while
 
-            return traced_while(tracer, name, _carrying(test), _carrying(body), carry)
+            once = _cast_alike(_carrying(test)), _cast_alike(_carrying(body))
+            return traced_while(tracer, name, *once, carry)
         tracer = None if isinstance(tracer, Trace) else tracer
     while True:
         asked = test(carry)
@@ -233,7 +235,7 @@ def _scan(
     name: str, f: Function, init: Any, xs: Any, length: int | None, unroll: bool = False
 ) -> tuple[Any, Any]:
     count = _length(name, xs, length)
-    tracer = _tracer()
+    tracer: Any = registry.own_trace()
 
     def step(carry: Any, x: Any) -> Any:
         found = f(carry, x)
@@ -246,7 +248,7 @@ def _scan(
         from ..compiler.traced_loops import traced_scan
 
         if isinstance(tracer, Trace):
-            found = traced_scan(tracer, name, step, init, xs, count)
+            found = traced_scan(tracer, name, _cast_alike(step), init, xs, count)
             if found is not None:
                 return found
     carry, outputs = init, []
@@ -280,10 +282,17 @@ def _length(name: str, xs: Any, length: int | None) -> int:
 # ---- what is carried -------------------------------------------------------------------------
 
 
-def _tracer() -> Any:
-    """Return the trace that takes this thread's ops, or None."""
+def _cast_alike(function: Function) -> Function:
+    """Return a function whose ops, traced by themselves, are cast as those around it are."""
     tracer = registry.active_trace()
-    return tracer if tracer is not None and tracer.thread == threading.get_ident() else None
+    if tracer is None or tracer is registry.own_trace():
+        return function
+
+    def run(*given: Any) -> Any:
+        with tracer.again():
+            return function(*given)
+
+    return run
 
 
 def _require_callable(name: str, **functions: Any) -> None:

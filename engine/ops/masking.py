@@ -6,7 +6,6 @@ end a trace; the rest of their work, of known shape, is an op like others and ha
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from .array import broadcast_to, identity, reshape
 from .cast import TensorLike, as_tensor, cast_to
 from .declarations import composite
 from .index import gather
-from .registry import Call, Host, op, traces
+from .registry import Call, Host, op, own_trace
 from .rules import normalize_axis, require_same_dtype
 
 
@@ -31,7 +30,7 @@ def values_of(name: str, tensor: Tensor) -> np.ndarray:
     TraceBreak
         In a trace, where there are no values.
     """
-    if traces and traces[-1].thread == threading.get_ident():
+    if own_trace() is not None:
         # The compiler imports the ops, so it can be asked only once they are all there.
         from ..compiler.traced import TraceBreak
 

@@ -72,6 +72,10 @@ class Tracer(Protocol):
         """Learn the identities of trained Parameters that are derived by now."""
         ...
 
+    def taker(self) -> Tracer | None:
+        """Return the trace that ops come to in the end; None where they run after all."""
+        ...
+
     def again(self) -> AbstractContextManager[None]:
         """Let the body, which runs after this tracer's own, compute in the element types it did."""
         ...

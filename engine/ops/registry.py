@@ -258,6 +258,15 @@ def active_trace() -> Tracer | None:
     return traces[-1] if traces else None
 
 
+def own_trace() -> Tracer | None:
+    """Return the trace that holds this thread's ops instead of running them, or None.
+
+    What only casts the inputs of ops, as mixed precision does, is looked through.
+    """
+    found = traces[-1].taker() if traces else None
+    return found if found is not None and found.thread == threading.get_ident() else None
+
+
 def set_eager_compiler(compiler: EagerCompiler | None, find: EagerCompiler | None = None) -> None:
     """Let ``compiler(op, arrays, attrs)`` run composites and products; None is to decline.
 

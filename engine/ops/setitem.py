@@ -11,6 +11,7 @@ from ..shape import Aval, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import array, creation, unbroadcast
 from .cast import TensorLike, as_tensor, cast_to
+from .protocols import Tracer
 from .registry import (
     OPS,
     Call,
@@ -25,6 +26,7 @@ from .registry import (
     log,
     note_write,
     op,
+    own_trace,
     records,
     traces,
 )
@@ -162,18 +164,20 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     ValueError
         If the value does not broadcast to the part.
     """
-    if not (traces or records) and _is_plain(self, value):
+    tracer = own_trace() if traces else None
+    if tracer is None and not records and _is_plain(self, value):
         _write(self, numpy_key(key), getattr(value, "data", value), key)
         return
     dtype = self.dtype
     item = cast_to(as_tensor(value, dtype), dtype)
-    if not (traces or records):
+    if tracer is None and not records:
         _write(self, numpy_key(key), item.data, key)
         return
     written, tensors = encode(items_of(key, tuple(self.shape)))
     item = _without_leading_ones(item, self, written, tensors)
-    if traces:
-        _write_traced(self, put_part(self, item, tensors, written), None if tensors else written)
+    if tracer is not None:
+        changed = put_part(self, item, tensors, written)
+        _write_traced(tracer, self, changed, None if tensors else written)
         return
     PUT.infer(self.aval, item.aval, *[tensor.aval for tensor in tensors], key=written)
     if not self.data.flags.writeable:
@@ -224,7 +228,7 @@ def _without_leading_ones(
 # ---- in a trace ------------------------------------------------------------------------------
 
 
-def _write_traced(tensor: Tensor, changed: Tensor, key: Key | None) -> None:
+def _write_traced(tracer: Tracer, tensor: Tensor, changed: Tensor, key: Key | None) -> None:
     """Let a trace write: a tensor from outside, or one of its own that nothing else shares."""
     from ..compiler.traced import TraceBreak, Traced
 
@@ -234,9 +238,9 @@ def _write_traced(tensor: Tensor, changed: Tensor, key: Key | None) -> None:
                 "a tensor from outside was written to while a gradient is taken",
                 "write to it outside of what is derived, or return the new value",
             )
-        traces[-1].write(tensor, changed)
+        tracer.write(tensor, changed)
         return
-    if not (isinstance(changed, Traced) and tensor.tracer is traces[-1] and _is_own(tensor)):
+    if not (isinstance(changed, Traced) and tensor.tracer is tracer and _is_own(tensor)):
         raise TraceBreak(
             "an element was assigned of a traced tensor that shares memory with one from outside",
             "write to a copy (x + 0), choose with ops.where, or assign outside the function",

@@ -24,6 +24,7 @@ from ..ops import array, reduce, registry
 from ..ops.cast import literal
 from ..ops.joining import stack
 from ..ops.registry import OPS, Composite, GradContext, Grads, Op
+from ..parameter import Parameter
 from ..shape import Aval, Dim, element_count
 from ..tensor import Tensor, wrap
 from .rules import batch_rule
@@ -209,8 +210,10 @@ class BatchTrace:
             with self.outside():
                 if registry.traces:
                     registry.traces[-1].write(parameter, data)
-                else:
+                elif isinstance(parameter, Parameter):
                     parameter.set_data(data)
+                else:
+                    parameter[...] = data
 
     def hook(self, tensor: Tensor, make: Callable[[], Op]) -> None:
         """Refuse a hook that gradients taken outside would not see."""
@@ -225,6 +228,10 @@ class BatchTrace:
 
     def check_derived(self, trained: Container[int]) -> None:
         """Refuse nothing: the records know what was written to."""
+
+    def taker(self) -> BatchTrace:
+        """Return this trace, where ops stay."""
+        return self
 
     def again(self) -> AbstractContextManager[None]:
         """Change nothing: ops keep their element types here."""
