@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -122,6 +123,24 @@ def test_a_forked_child_goes_on_without_workers(monkeypatch: pytest.MonkeyPatch)
         finally:  # an error must not run the rest of the tests in the child
             os._exit(0 if same else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_runs_the_plan_that_a_thread_was_running(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    busy = plan(monkeypatch, 1)
+    expected = busy(*arrays())[0]
+    with busy.lock:  # as the thread holds it while the plan runs
+        child = os.fork()
+        if child == 0:
+            same = False
+            try:
+                signal.alarm(5)  # ends the child where it waits for a thread that is no more
+                same = np.array_equal(busy(*arrays())[0], expected)
+            finally:
+                os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.fixture

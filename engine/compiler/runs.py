@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from ...kernels.runtime import Bound
 from .graph import Graph, Node, Value, run_node
 from .report import Report
+
+_locks: Final[weakref.WeakSet[threading.Lock]] = weakref.WeakSet()
+
+
+def _new_lock() -> threading.Lock:
+    lock = threading.Lock()
+    _locks.add(lock)
+    return lock
+
+
+def _release_locks() -> None:
+    """In a forked child none of the threads lives on that ran a plan in the parent."""
+    for lock in list(_locks):
+        if lock.locked():
+            lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_release_locks)
 
 
 @dataclass(slots=True)
@@ -75,7 +97,7 @@ class Plan:
     taps: tuple[Tap, ...] = ()
     in_place: dict[int, int] = field(default_factory=dict)
     direct: Bound | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.Lock = field(default_factory=_new_lock)
 
     def __call__(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         return self.run(self._checked(arrays))
