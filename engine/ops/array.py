@@ -103,14 +103,15 @@ def _resolve(input: Shape, shape: Shape) -> Shape:
     return tuple(rest if size == -1 else size for size in shape)
 
 
-def _reshape_grad(ctx: GradContext) -> Grads:
+def reshape_grad(ctx: GradContext) -> Grads:
+    """Return the gradient of an op that keeps the elements' order: in the input's shape."""
     return (reshape(ctx.dout, ctx.inputs[0].shape),)
 
 
 @op(
     infer=_reshape_rule,
     kernel=lambda input, shape: input.reshape(shape),
-    grad=_reshape_grad,
+    grad=reshape_grad,
     lowering=View(),
     category="array",
     fast=fast.reshaping,
@@ -351,7 +352,7 @@ def _squeeze_rule(input: Aval, axis: tuple[int, ...]) -> Aval:
 @op(
     infer=_squeeze_rule,
     kernel=np.squeeze,
-    grad=_reshape_grad,
+    grad=reshape_grad,
     lowering=View(),
     category="array",
     method=True,

@@ -51,6 +51,12 @@ def as_float(value: TensorLike) -> Tensor:
     return tensor if tensor.dtype.is_float else cast(tensor, float32)
 
 
+def as_float_of(value: TensorLike, dtype: Any = None) -> Tensor:
+    """Return ``value`` as a tensor of ``dtype``, or where that is None of a float dtype."""
+    tensor = as_float(value)
+    return tensor if dtype is None else cast_to(tensor, dtype_of(dtype))
+
+
 def as_number(value: TensorLike) -> Tensor:
     """Return ``value`` as a tensor of numbers; truth values become int64."""
     tensor = as_tensor(value)

@@ -8,7 +8,7 @@ from typing import Any
 from ..dtype import DType, dtype_of, int32
 from ..tensor import Tensor
 from . import arithmetic, array, logic, math, reduce
-from .cast import TensorLike, as_float, as_tensor, cast_to
+from .cast import TensorLike, as_float, as_float_of, as_tensor, cast_to
 from .declarations import composite
 from .reduce import Axis, prepare
 from .registry import Call
@@ -115,20 +115,12 @@ def vector_norm(
     Tensor
         The norms.
     """
-    tensor = as_float(x)
-    if dtype is not None:
-        tensor = cast_to(tensor, dtype_of(dtype))
-    inputs, attrs = prepare("vector_norm", tensor, axis, keepdims)
+    inputs, attrs = prepare("vector_norm", as_float_of(x, dtype), axis, keepdims)
     return inputs, {"ord": float(ord), "axis": attrs["axis"], "keepdims": attrs["keepdims"]}
 
 
 def _expand_nansum(input: Tensor, axis: Any, keepdims: bool) -> Tensor:
     return reduce.sum(logic.select(logic.isnan(input), 0.0, input), axis, keepdims)
-
-
-def _typed(input: TensorLike, dtype: DType | str | None) -> Tensor:
-    tensor = as_float(input)
-    return tensor if dtype is None else cast_to(tensor, dtype_of(dtype))
 
 
 @composite(_expand_nansum, category="reduce", inputs=("input",), method=True)
@@ -153,7 +145,7 @@ def nansum(
     Tensor
         The sums.
     """
-    return prepare("nansum", _typed(input, dtype), axis, keepdims)
+    return prepare("nansum", as_float_of(input, dtype), axis, keepdims)
 
 
 def _expand_nanmean(input: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -183,7 +175,7 @@ def nanmean(
     Tensor
         The means; of nothing but NaN NaN.
     """
-    return prepare("nanmean", _typed(input, dtype), axis, keepdims)
+    return prepare("nanmean", as_float_of(input, dtype), axis, keepdims)
 
 
 def _expand_count(x: Tensor, axis: Any, keep_dims: bool, dtype: DType) -> Tensor:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..shape import Aval, Dim, Shape, ShapeError, element_count, shape_text
-from .array import reshape, transpose
+from .array import reshape_grad, transpose
 from .cast import TensorLike, as_tensor
-from .registry import Call, GradContext, Grads, View, op
+from .registry import Call, View, op
 from .rules import as_shape, normalize_axis
-
-
-def _reshape_grad(ctx: GradContext) -> Grads:
-    return (reshape(ctx.dout, ctx.inputs[0].shape),)
 
 
 def _flat_shape(shape: Shape, start_dim: int, end_dim: int) -> Shape:
@@ -37,7 +33,7 @@ def _flat_shape(shape: Shape, start_dim: int, end_dim: int) -> Shape:
     kernel=lambda input, start_dim, end_dim: input.reshape(
         _flat_shape(input.shape, start_dim, end_dim)
     ),
-    grad=_reshape_grad,
+    grad=reshape_grad,
     lowering=View(),
     category="array",
     inputs=("input",),
@@ -75,7 +71,7 @@ def flatten(input: TensorLike, order: str = "C", *, start_dim: int = 1, end_dim:
 @op(
     infer=lambda input: Aval((element_count(input.shape),), input.dtype),
     kernel=lambda input: input.reshape(-1),
-    grad=_reshape_grad,
+    grad=reshape_grad,
     lowering=View(),
     category="array",
     method=True,
@@ -117,7 +113,7 @@ def _unflatten_shape(shape: Shape, axis: int, sizes: Shape) -> Shape:
     kernel=lambda input, axis, unflattened_size: input.reshape(
         _unflatten_shape(input.shape, axis, unflattened_size)
     ),
-    grad=_reshape_grad,
+    grad=reshape_grad,
     lowering=View(),
     category="array",
     inputs=("input",),

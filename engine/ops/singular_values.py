@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import dtype_of, int64
+from ..dtype import int64
 from ..shape import Aval, ShapeError
 from ..tensor import Tensor
 from . import (
@@ -21,7 +21,7 @@ from . import (
     reduce,
     triangles,
 )
-from .cast import TensorLike, as_float, cast_to
+from .cast import TensorLike, as_float, as_float_of
 from .declarations import composite
 from .decomposition import singular_decomposition
 from .inversion import LAPACK, require_square, told
@@ -141,11 +141,6 @@ def _plane(name: str, tensor: Tensor, axis: Sequence[int]) -> tuple[int, int]:
     return first, second
 
 
-def _typed(value: TensorLike, dtype: Any) -> Tensor:
-    tensor = as_float(value)
-    return tensor if dtype is None else cast_to(tensor, dtype_of(dtype))
-
-
 @composite(_expand_matrix_norm, category="linalg", inputs=("A",))
 def matrix_norm(
     A: TensorLike,  # noqa: N803 - MindSpore's name
@@ -185,7 +180,7 @@ def matrix_norm(
         raise ValueError(
             f"matrix_norm: ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, it is {ord!r}."
         )
-    tensor = _typed(A, dtype)
+    tensor = as_float_of(A, dtype)
     order = ord if isinstance(ord, str) else float(ord)
     plane = _plane("matrix_norm", tensor, axis)
     return (tensor,), {"ord": order, "axis": plane, "keepdims": bool(keepdims)}
@@ -232,7 +227,7 @@ def norm(
     ValueError
         If ``ord`` does not fit the number of axes.
     """
-    tensor = _typed(A, dtype)
+    tensor = as_float_of(A, dtype)
     count = len(tensor.shape)
     axes = tuple(range(count)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     axes = tuple(normalize_axis("norm", int(axis), count) for axis in axes)

@@ -11,7 +11,7 @@ import numpy as np
 from ..dtype import promote
 from ..shape import Aval, Shape, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
-from .array import broadcast_to, reshape
+from .array import broadcast_to, reshape, reshape_grad
 from .axes import each
 from .cast import TensorLike, as_tensor, cast_to
 from .creation import zeros
@@ -19,7 +19,7 @@ from .declarations import composite
 from .index import gather
 from .joining import concat, stack
 from .literals import constant
-from .registry import Call, GradContext, Grads, View, op
+from .registry import Call, View, op
 
 
 def as_list(name: str, tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]:
@@ -53,14 +53,10 @@ def _shape_3d(shape: Shape) -> Shape:
     return (*shape, 1) if len(shape) == 2 else shape
 
 
-def _reshape_grad(ctx: GradContext) -> Grads:
-    return (reshape(ctx.dout, ctx.inputs[0].shape),)
-
-
 @op(
     infer=lambda inputs: Aval(_shape_1d(inputs.shape), inputs.dtype),
     kernel=np.atleast_1d,
-    grad=_reshape_grad,
+    grad=reshape_grad,
     lowering=View(),
     category="array",
     fast=each,
@@ -84,7 +80,7 @@ def atleast_1d(inputs: TensorLike) -> Call:
 @op(
     infer=lambda inputs: Aval(_shape_2d(inputs.shape), inputs.dtype),
     kernel=np.atleast_2d,
-    grad=_reshape_grad,
+    grad=reshape_grad,
     lowering=View(),
     category="array",
     fast=each,
@@ -108,7 +104,7 @@ def atleast_2d(inputs: TensorLike) -> Call:
 @op(
     infer=lambda inputs: Aval(_shape_3d(inputs.shape), inputs.dtype),
     kernel=np.atleast_3d,
-    grad=_reshape_grad,
+    grad=reshape_grad,
     lowering=View(),
     category="array",
     fast=each,
