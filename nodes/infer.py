@@ -3,7 +3,7 @@
 Pure and fast: a node is evaluated again only when its parameters or what feeds it change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -213,7 +213,7 @@ class _Walk:
             if port.required and port.name not in wired:
                 message = f"{port.name} of {node.name} is not connected."
                 found.append(Finding(message, f"Draw a wire to {port.name}.", port.name))
-        return found
+        return found + _halves(node, spec, wired)
 
     def _outcome(self, node: NodeItem, spec: NodeSpec) -> Outcome | None:
         """What the node gives, or None where what feeds it is not known."""
@@ -260,6 +260,17 @@ class _Walk:
                 message = f"A path leaves {group.name} and comes back through {names}."
                 fix = f"Add {names} to the group; until then it runs eagerly."
                 self._add(group.nodes[0], Finding(message, fix, severity="warning"))
+
+
+def _halves(node: NodeItem, spec: NodeSpec, wired: Collection[str]) -> list[Finding]:
+    return [
+        Finding(
+            f"{port} of {node.name} is not connected, but {other} is.",
+            f"Draw a wire to {port} as well, or to neither.",
+            port,
+        )
+        for port, other in spec.half_wired(wired).items()
+    ]
 
 
 def _sorted(drawn: nx.DiGraph, place: Mapping[str, int]) -> list[str]:

@@ -190,6 +190,15 @@ class NodeSpec:
                 ports.append(Port(f"{port.name}{index}", port.doc, index <= max(last, 0)))
         return tuple(ports)
 
+    def half_wired(self, connected: Collection[str]) -> dict[str, str]:
+        """The open inputs of tuples that are begun, each with one of the tuple that is wired."""
+        begun = {p.argument: p.name for p in self.inputs if p.argument and p.name in connected}
+        return {
+            port.name: begun[port.argument]
+            for port in self.inputs
+            if port.argument in begun and port.name not in connected
+        }
+
     def takes(self, name: str) -> bool:
         """Whether an input port of that name exists."""
         return any(

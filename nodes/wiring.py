@@ -72,6 +72,7 @@ def _mismatch(document: Document, edge: Edge, inference: Inference) -> str:
     wired = {wire.input: wire for wire in document.edges_into(target.id)} | {edge.input: edge}
     inputs = inputs_of(spec, wired, inference.avals)
     needed = {port.name for port in spec.input_ports(wired) if port.required}
+    needed |= spec.half_wired(wired).keys()
     if any(aval is None and (port in wired or port in needed) for port, aval in inputs):
         return ""
     findings = evaluate(spec, target.params, inputs).findings

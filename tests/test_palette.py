@@ -21,6 +21,7 @@ from cellwire.nodes.infer import infer
 from cellwire.nodes.items import Edge, NodeItem
 from cellwire.nodes.library import LIBRARY
 from cellwire.nodes.spec import NodeSpec
+from cellwire.nodes.wiring import can_connect
 
 from .tables.palette_inputs import INPUTS, USUAL
 
@@ -175,3 +176,13 @@ def test_a_parameter_that_drops_a_result_is_told() -> None:
     (problem,) = infer(document).errors
     assert problem.message.startswith("Svd gives 1 results with these parameters")
     assert problem.fix == "Set back the parameter that adds or drops a result."
+
+
+def test_tensors_that_go_together_are_all_wired_or_none() -> None:
+    document = states()
+    document.apply(c.Disconnect("second", "c0"))
+    (problem,) = infer(document).errors
+    assert problem.message == "c0 of second is not connected, but h0 is."
+    assert (problem.port, problem.fix) == ("c0", "Draw a wire to c0 as well, or to neither.")
+    document.apply(c.Disconnect("second", "h0"))
+    assert can_connect(document, "first", "h", "second", "h0").ok  # the other half may follow
