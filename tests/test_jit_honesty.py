@@ -346,6 +346,30 @@ def test_a_backward_hook_with_effects_runs_at_every_call() -> None:
         assert len(seen) == n + 1
 
 
+def test_methods_that_python_itself_calls_may_be_replaced() -> None:
+    class Scale:
+        @property
+        def factor(self) -> float:
+            return 2.0
+
+        def __len__(self) -> int:
+            return 3
+
+        def __call__(self, x: cw.Tensor) -> cw.Tensor:
+            return x + 1
+
+    scale = Scale()
+    run = cw.jit(lambda x: scale(x) * scale.factor * len(scale), fullgraph=True)
+    x = cw.Tensor(np.ones(2, F32))
+    assert run(x).asnumpy().tolist() == run(x).asnumpy().tolist() == [12, 12]
+    Scale.factor = property(lambda self: 5.0)  # pyright: ignore[reportAttributeAccessIssue]
+    assert run(x).asnumpy().tolist() == [30, 30]
+    Scale.__len__ = lambda self: 1
+    assert run(x).asnumpy().tolist() == [10, 10]
+    Scale.__call__ = lambda self, x: x + 3
+    assert run(x).asnumpy().tolist() == [20, 20]
+
+
 # ---- lifetime and threads --------------------------------------------------------------------
 
 

@@ -158,11 +158,25 @@ def walk_frame(
         return []
     seen.add(key)
     reads.walked.add(code)
+    if code.co_argcount and code.co_varnames[0] in arguments:
+        _guard_reached(code, type(arguments[code.co_varnames[0]]), reads)
     if KIND_TESTS.intersection(code.co_names):
         for name, value in arguments.items():
             if id(value) in reads.promoted:
                 raise TraceBreak(f"the type of the number {name!r} is asked for")
     return [*Walker(frame, arguments, reads, live).run(), *asked_types(code)]
+
+
+def _guard_reached(code: types.CodeType, kind: type, reads: Reads) -> None:
+    """Guard that a class still has the method or property by which Python came to ``code``.
+
+    No chain of names tells of properties, ``__call__``, ``__len__`` and their like.
+    """
+    name = code.co_name
+    found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    function = found.fget if isinstance(found, property) else found
+    if getattr(function, "__code__", None) is code:
+        reads.add(Chain(kind, "object", kind.__name__, (("attr", name),)), found)
 
 
 LOCAL_NAMES = {"LOAD_DEREF": "LOAD_FAST", "STORE_DEREF": "STORE_FAST"}
