@@ -317,7 +317,7 @@ def workers() -> Workers | None:
         if not _pool:
             _pool.append(Workers(thread_count()))
             atexit.register(_close)
-    return _pool[0]
+        return _pool[0]
 
 
 def _close() -> None:
@@ -327,6 +327,8 @@ def _close() -> None:
 
 def _forget() -> None:
     """A forked child has no threads but its own; its plans begin anew."""
+    global _lock
+    _lock = threading.Lock()  # another thread may have held it
     _pool.clear()
 
 

@@ -10,7 +10,7 @@ from ...kernels.gemm import BlasGemm, Gemm, Product, blas_address, choose_gemm
 from ...kernels.runtime import Rows
 from .access import Access, natural_strides
 from .graph import Node, Value
-from .lower import LoopKernel
+from .loop_kernel import LoopKernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,37 +26,9 @@ from ...kernels.loops import (
 )
 from ..ops import registry
 from .graph import Node, Value
+from .loop_kernel import LoopKernel, Place
 from .pointwise import BUILDER, compute_dtype, neutral, reduction_kind
 from .space import NONE, Space, staged
-
-
-@dataclass(frozen=True, slots=True)
-class LoopKernel:
-    """A loop function and what it is called with: base values in order, then runtime sizes."""
-
-    function: Function
-    buffers: tuple[Value, ...]
-    ints: tuple[int, ...]
-    advance: tuple[int, ...] | None = None
-    """Bytes from one row to the next of each buffer, where some rows can be run alone."""
-
-
-@dataclass(slots=True)
-class _Place:
-    """One body of statements: the loop variables around it and the values it has bound."""
-
-    variables: dict[int, str]
-    body: list[Statement] = field(default_factory=list)
-    bound: dict[Value, Expr] = field(default_factory=dict)
-    outer: _Place | None = None
-
-    def find(self, value: Value) -> Expr | None:
-        place: _Place | None = self
-        while place is not None:
-            if value in place.bound:
-                return place.bound[value]
-            place = place.outer
-        return None
 
 
 def lower_space(space: Space, stored: Sequence[Value]) -> LoopKernel:
@@ -214,7 +186,7 @@ class _Lowering:
 
     # -- values ------------------------------------------------------------------------------
 
-    def _let(self, place: _Place, value: Value, expr: Expr) -> Expr:
+    def _let(self, place: Place, value: Value, expr: Expr) -> Expr:
         if isinstance(expr, loops.Const | Var):
             place.bound[value] = expr
             return expr
@@ -223,7 +195,7 @@ class _Lowering:
         place.bound[value] = Var(name, expr.dtype)
         return place.bound[value]
 
-    def _get(self, place: _Place, value: Value) -> Expr:
+    def _get(self, place: Place, value: Value) -> Expr:
         """Return a value at a place: bound there, loaded, or computed again."""
         found = place.find(value)
         if found is not None:
@@ -233,7 +205,7 @@ class _Lowering:
             return self._let(home, value, self._load(value, home.variables))
         return self._compute(place, self.producer[value])
 
-    def _home(self, place: _Place, value: Value) -> _Place:
+    def _home(self, place: Place, value: Value) -> Place:
         """Return the outermost body in which a load of ``value`` can stand."""
         if value not in self.space.leaves:
             return place
@@ -251,7 +223,7 @@ class _Lowering:
             loaded = loops.load(self.buffers[base], self._index(value, variables))
         return loops.cast(loaded, compute_dtype(value))
 
-    def _compute(self, place: _Place, node: Node) -> Expr:
+    def _compute(self, place: Place, node: Node) -> Expr:
         output = node.outputs[0]
         arguments = [self._get(place, v) for v in node.inputs]
         lowering = node.op.lowering
@@ -264,7 +236,7 @@ class _Lowering:
             expr = arguments[0]
         return self._let(place, output, expr)
 
-    def _store(self, place: _Place, value: Value, expr: Expr) -> None:
+    def _store(self, place: Place, value: Value, expr: Expr) -> None:
         if value in self.stored:
             index = self._index(value, place.variables)
             dtype = value.aval.dtype.numpy
@@ -278,7 +250,7 @@ class _Lowering:
 
     def _nest(self) -> list[Statement]:
         """Return the kernel's body: sinks cleared, the outer loops, the tail."""
-        top = _Place({})
+        top = Place({})
         clear = [self._clear(s) for s in self._column_sinks()]
         top.body.extend(s for statements in clear for s in statements)
         self._outer(top, 0)
@@ -296,14 +268,14 @@ class _Lowering:
             if n.outputs[0] in self.space.sinks and not self.space.is_inner(n.outputs[0])
         ]
 
-    def _outer(self, place: _Place, depth: int) -> dict[Value, str]:
+    def _outer(self, place: Place, depth: int) -> dict[Value, str]:
         """Emit the outer loops from ``depth`` on; return the names of the scalar sinks."""
         if depth == len(self.space.outer):
             self._row(place)
             return {}
         loop = self.space.outer[depth]
         variable = self._fresh("i")
-        inner = _Place({**place.variables, loop: variable}, outer=place)
+        inner = Place({**place.variables, loop: variable}, outer=place)
         if self.product is not None and loop == self.space.leading:
             inner.variables[loop] = self._fresh("row")
             row = loops.call("add", Var(variable), Var("first"))
@@ -335,7 +307,7 @@ class _Lowering:
             place.bound[output] = Var(name, compute_dtype(output))
         return names
 
-    def _row(self, place: _Place) -> None:
+    def _row(self, place: Place) -> None:
         """Emit one row: by turns what is computed between the inner loops, and the loops."""
         nodes = [n for n in self.space.nodes if n.outputs[0] not in self.space.tail]
         sinks = [n for n in self.space.nodes if n.outputs[0] in self.space.sinks]
@@ -355,9 +327,7 @@ class _Lowering:
             self.space.time[node.outputs[0]] > self.space.time[node.inputs[0]]
         )
 
-    def _inner(
-        self, place: _Place, time: int, nodes: Sequence[Node], sinks: Sequence[Node]
-    ) -> None:
+    def _inner(self, place: Place, time: int, nodes: Sequence[Node], sinks: Sequence[Node]) -> None:
         space = self.space
         here = [
             n for n in nodes if space.is_inner(n.outputs[0]) and space.time[n.outputs[0]] == time
@@ -371,14 +341,14 @@ class _Lowering:
 
     def _inner_loops(
         self,
-        place: _Place,
+        place: Place,
         depth: int,
         here: Sequence[Node],
         reduces: Sequence[Node],
         columns: Sequence[Node],
     ) -> None:
         loop = self.space.inner[depth]
-        inner = _Place({**place.variables, loop: self._fresh("i")}, outer=place)
+        inner = Place({**place.variables, loop: self._fresh("i")}, outer=place)
         deepest = depth + 1 == len(self.space.inner)
         if deepest:
             for node in here:
@@ -408,7 +378,7 @@ class _Lowering:
 
     # -- sinks and tail ----------------------------------------------------------------------
 
-    def _sink_store(self, place: _Place, sink: Value, expr: Expr) -> Statement:
+    def _sink_store(self, place: Place, sink: Value, expr: Expr) -> Statement:
         if sink in self.stored:
             expr = loops.cast(expr, sink.aval.dtype.numpy)
             return Store(self.buffers[sink].name, self._index(sink, place.variables), expr)
@@ -419,25 +389,25 @@ class _Lowering:
         if sink not in self.stored:
             name = self._fresh("row")
             self.scratch[sink] = Scratch(name, compute_dtype(sink), self.space.row_size)
-        top = _Place({})
+        top = Place({})
         start = neutral(reduction_kind(self.producer[sink]), compute_dtype(sink))
         self._columns(top, lambda place: [self._sink_store(place, sink, start)])
         return top.body
 
-    def _columns(self, place: _Place, make: Any, depth: int = 0) -> None:
+    def _columns(self, place: Place, make: Any, depth: int = 0) -> None:
         """Emit loops over one row outside the outer loops."""
         if depth == len(self.space.inner):
             place.body.extend(make(place))
             return
         loop = self.space.inner[depth]
-        inner = _Place({**place.variables, loop: self._fresh("i")}, outer=place)
+        inner = Place({**place.variables, loop: self._fresh("i")}, outer=place)
         self._columns(inner, make, depth + 1)
         vector = loop == self.space.vector
         place.body.append(
             Loop(inner.variables[loop], self._extent(loop), tuple(inner.body), vector=vector)
         )
 
-    def _accumulate(self, place: _Place, node: Node) -> None:
+    def _accumulate(self, place: Place, node: Node) -> None:
         sink = node.outputs[0]
         old = self._load(sink, place.variables)
         value = self._get(place, node.inputs[0])
@@ -446,7 +416,7 @@ class _Lowering:
         ]
         place.body.append(self._sink_store(place, sink, loops.call(operator, old, value)))
 
-    def _tail(self, place: _Place) -> None:
+    def _tail(self, place: Place) -> None:
         """Emit what depends on complete sinks."""
         nodes = [n for n in self.space.nodes if n.outputs[0] in self.space.tail]
         for node in nodes:
@@ -464,7 +434,7 @@ class _Lowering:
         if columns:
             self._columns(place, lambda inner: self._tail_columns(inner, columns))
 
-    def _tail_columns(self, place: _Place, nodes: Sequence[Node]) -> list[Statement]:
+    def _tail_columns(self, place: Place, nodes: Sequence[Node]) -> list[Statement]:
         for node in nodes:
             self._compute(place, node)
             self._store(place, node.outputs[0], self._get(place, node.outputs[0]))

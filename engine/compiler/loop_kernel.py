@@ -1,0 +1,37 @@
+"""What lowering makes, and where it stands while it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...kernels.loops import Expr, Function, Statement
+from .graph import Value
+
+
+@dataclass(frozen=True, slots=True)
+class LoopKernel:
+    """A loop function and what it is called with: base values in order, then runtime sizes."""
+
+    function: Function
+    buffers: tuple[Value, ...]
+    ints: tuple[int, ...]
+    advance: tuple[int, ...] | None = None
+    """Bytes from one row to the next of each buffer, where some rows can be run alone."""
+
+
+@dataclass(slots=True)
+class Place:
+    """One body of statements: the loop variables around it and the values it has bound."""
+
+    variables: dict[int, str]
+    body: list[Statement] = field(default_factory=list)
+    bound: dict[Value, Expr] = field(default_factory=dict)
+    outer: Place | None = None
+
+    def find(self, value: Value) -> Expr | None:
+        place: Place | None = self
+        while place is not None:
+            if value in place.bound:
+                return place.bound[value]
+            place = place.outer
+        return None
