@@ -303,3 +303,11 @@ def test_weight_decay_may_follow_a_schedule() -> None:
     for _ in range(3):
         optimizer(zero)
     np.testing.assert_allclose(param.data, START * 0.5 * 0.75 * 0.875, rtol=1e-5)
+
+
+def test_a_missing_gradient_is_named() -> None:
+    kept = weight()
+    optimizer = nn.Adam([kept, weight("bias")], 0.1)
+    with pytest.raises(TypeError, match="Adam: the gradient of 'bias' is None"):
+        optimizer((cw.Tensor(GRADS[0]), None))
+    assert np.array_equal(kept.data, START)

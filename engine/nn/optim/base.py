@@ -200,6 +200,12 @@ class Optimizer(Cell):
             raise ValueError(
                 f"{self._words}: {len(self.parameters)} parameters, but {len(grads)} gradients."
             )
+        for param, grad in zip(self.parameters, grads, strict=True):
+            if grad is None:
+                raise TypeError(
+                    f"{self._words}: the gradient of {param.name!r} is None; give zeros, or leave"
+                    " the parameter out of the optimizer."
+                )
         take_step(self, self._updates, grads)
         return True
 
