@@ -485,10 +485,10 @@ def test_objects_made_inside_are_read_without_a_name() -> None:
 def test_the_type_of_a_tensor_is_the_same_in_compiled_code() -> None:
     def fn(x: Any) -> Any:
         y = x + 1
-        return type(x), type(y) is cw.Tensor, type(3)
+        return type(x), type(y) is cw.Tensor, type(x.shape)
 
     run = cw.jit(fn)
-    assert quiet(run, one()) == (cw.Tensor, True, int)
+    assert quiet(run, one()) == (cw.Tensor, True, tuple)
     with pytest.raises(JitError, match="type of the tensor 'x'"):
         cw.jit(fn, fullgraph=True)(one())
 
@@ -522,6 +522,6 @@ def test_limits_of_a_float_type_that_are_asked_for_first_inside(
 ) -> None:
     monkeypatch.setattr("ml_dtypes.finfo._finfo_cache", {})
     loss = nn.BCELoss()
-    run = cw.jit(lambda chance, label: loss(chance, label), fullgraph=True)
+    run = cw.jit(loss, fullgraph=True)
     half, ones = (cw.Tensor(np.full((2, 1), value, np.float32)) for value in (0.5, 1.0))
     assert run(half, ones).item() == pytest.approx(np.log(2.0))
