@@ -32,7 +32,8 @@ def gemm(call: Call, a: Tensor, b: Tensor, c: Any = None) -> Tensor:
 @operator("Einsum")
 def einsum(call: Call, *inputs: Tensor) -> Tensor:
     """Contract by an equation."""
-    return ops.einsum(call.attr("equation"), *inputs)
+    contract: Any = ops.einsum  # which takes the equation first
+    return contract(call.attr("equation"), *inputs)
 
 
 @operator("Det")
