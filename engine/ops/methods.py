@@ -14,6 +14,7 @@ from . import (
     array,
     clipping,
     creation,
+    fast,
     flattening,
     logic,
     reduce,
@@ -23,6 +24,7 @@ from . import (
 from .cast import as_tensor, cast
 from .index import gather
 from .random_numbers import uniform
+from .registry import OPS
 
 
 def _sizes(args: tuple[Any, ...]) -> Any:
@@ -183,7 +185,7 @@ _METHODS: dict[str, Any] = {
     "transpose": _transpose,
     "permute": _transpose,
     "swapaxes": array.swapaxes,
-    "T": property(_transpose),
+    "T": property(fast.reversing(OPS["transpose"], _transpose)),
     "flatten": _flatten,
     "astype": _astype,
     "to": _astype,
