@@ -89,5 +89,6 @@ def test_partial_and_depend() -> None:
     assert ops.Partial()(lambda a, b, c: (a, b, c), 1, c=3)(2) == (1, 2, 3)
     assert ops.partial(ops.add, x_of(1))(x_of(2)).tolist() == [3]
     assert ops.Depend()(x_of(1), "anything").tolist() == [1]
+    assert ops.depend(x_of(1), None).tolist() == [1]
     with pytest.raises(TypeError, match="callable"):
         ops.partial(3)

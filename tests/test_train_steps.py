@@ -5,7 +5,7 @@ from __future__ import annotations
 import cellwire as cw
 import numpy as np
 import pytest
-from cellwire import nn, train
+from cellwire import nn, ops, train
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((24, 3)).astype(np.float32)
@@ -110,3 +110,51 @@ def test_a_loss_scale_that_moves_in_the_step() -> None:
         assert after == scale / 2 if overflow else after in (scale, scale * 2)
     assert int(optimizer.global_step) == overflows.count(False) > 0
     assert not np.array_equal(held, net[0].weight.asnumpy())
+
+
+class Clipped(nn.TrainOneStepCell):
+    def construct(self, *inputs: cw.Tensor) -> cw.Tensor:
+        loss = self.network(*inputs)
+        sens = ops.fill(loss.dtype, loss.shape, self.sens)
+        grads = self.grad_reducer(self.grad(self.network, self.weights)(*inputs, sens))
+        plain = self.grad_no_sens(self.network, self.weights)(*inputs)
+        for one, two in zip(grads, plain, strict=True):
+            np.testing.assert_array_equal(one.asnumpy(), two.asnumpy())
+        return ops.depend(loss, self.optimizer(ops.clip_by_global_norm(grads, 0.01)))
+
+
+def test_a_step_written_over_the_plain_one() -> None:
+    net = network()
+    before = [param.asnumpy().copy() for param in net.get_parameters()]
+    optimizer = nn.SGD(net.trainable_params(), 1.0)
+    Clipped(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)(cw.Tensor(X), cw.Tensor(Y))
+    moved = [p.asnumpy() - old for p, old in zip(net.get_parameters(), before, strict=True)]
+    assert np.sqrt(sum((step**2).sum() for step in moved)) == pytest.approx(0.01, rel=1e-3)
+
+
+class Scaled(nn.TrainOneStepWithLossScaleCell):
+    def construct(self, *inputs: cw.Tensor) -> tuple[cw.Tensor, cw.Tensor, cw.Tensor]:
+        loss = self.network(*inputs)
+        status, scale = self.start_overflow_check(loss, self.scale_sense * 1.0)
+        sens = ops.ones_like(loss) * ops.cast(scale, loss.dtype)
+        grads = self.grad(self.network, self.weights)(*inputs, sens)
+        grads = self.hyper_map(ops.partial(lambda by, grad: grad / by, scale), grads)
+        overflow = self.get_overflow_status(status, self.grad_reducer(grads))
+        if not self.process_loss_scale(overflow):
+            self.optimizer(grads)
+        return loss, overflow, scale
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_scaled_step_written_over_the_plain_one(compiled: bool) -> None:
+    found = []
+    for kind in (nn.TrainOneStepWithLossScaleCell, Scaled):
+        net = cw.amp.auto_mixed_precision(network(), "O2")
+        update = nn.DynamicLossScaleUpdateCell(2.0**20, 2, 2)
+        optimizer = nn.SGD(net.trainable_params(), 0.1)
+        step = kind(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer, update)
+        call = cw.jit(step) if compiled else step
+        results = [call(cw.Tensor(X), cw.Tensor(Y)) for _ in range(8)]
+        found.append([[float(value) for value in result] for result in results])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-2)
+    assert {row[1] for row in found[0]} == {0.0, 1.0}

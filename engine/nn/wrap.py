@@ -182,13 +182,19 @@ class TrainOneStepCell(Cell):
         self.network = network
         self.optimizer = optimizer
         self.weights = optimizer.parameters
-        self.sens = None if sens is None or (isinstance(sens, int | float) and sens == 1) else sens
+        self.sens = 1.0 if sens is None else sens
         self.return_grad = bool(return_grad)
+        # by these names, steps that are written over this one derive and reduce
+        self.grad = GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = GradOperation(get_by_list=True)
+        self.reducer_flag = False
+        self.grad_reducer = DistributedGradReducer(self.weights)
         self.network.set_train()
 
     def construct(self, *inputs: Any) -> Any:
         """Return the loss, after the update."""
-        loss, grads = self.derived(inputs, self.sens)
+        plain = isinstance(self.sens, int | float) and self.sens == 1
+        loss, grads = self.derived(inputs, None if plain else self.sens)
         self.optimizer(grads)
         if self.return_grad:
             return loss, dict(zip([p.name for p in self.weights], grads, strict=True))
@@ -248,19 +254,32 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
                 f" not {type(scale_sense).__name__}."
             )
         self.scale_sense = Parameter(first, "scale_sense", requires_grad=False)
+        self.hyper_map = ops.HyperMap()
 
     def construct(self, *inputs: Any) -> Any:
         """Return the loss, whether gradients overflowed, and the scale of this step."""
         scale = self.scale_sense * 1.0
         loss, grads = self.derived(inputs, scale)
         grads = tuple(grad * ops.cast(1.0 / scale, grad.dtype) for grad in grads)
-        finite = ops.all_finite(grads)
-        overflow = ops.logical_not(finite)
-        if self.loss_scaling_manager is not None:
-            self.scale_sense.set_data(self.loss_scaling_manager(scale, overflow))
-        if finite:
+        overflow = self.get_overflow_status(None, grads)
+        if not self.process_loss_scale(overflow):
             self.optimizer(grads)
         return loss, overflow, scale
+
+    def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[None, Any]:
+        """Return no status and `compute_input`: gradients themselves tell of an overflow."""
+        return None, compute_input
+
+    def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:
+        """Return whether a value of `compute_output`, one tensor or several, is not finite."""
+        found = (compute_output,) if isinstance(compute_output, Tensor) else compute_output
+        return ops.logical_not(ops.all_finite(tuple(found)))
+
+    def process_loss_scale(self, overflow: Tensor) -> Tensor:
+        """Tell the update cell of an overflow, take the scale it gives, and return `overflow`."""
+        if self.loss_scaling_manager is not None:
+            self.scale_sense.set_data(self.loss_scaling_manager(self.scale_sense * 1.0, overflow))
+        return overflow
 
     def set_sense_scale(self, sens: Tensor) -> None:
         """Set what the loss is multiplied by from now on."""

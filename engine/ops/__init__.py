@@ -88,7 +88,7 @@ from .grid_sample import affine_grid, grid_sample
 from .group_norm import group_norm, instance_norm, lrn, rms_norm
 from .gru import gru_layer, gru_step
 from .higher_order import (
-    Depend, ForiLoop, HyperMap, Map, MultitypeFuncGraph, Partial, Scan, WhileLoop, partial,
+    Depend, ForiLoop, HyperMap, Map, MultitypeFuncGraph, Partial, Scan, WhileLoop, depend, partial,
 )
 from .histograms import bincount, bucketize, histc, searchsorted
 from .hyperbolic import acosh, arccosh, arcsinh, arctanh, asinh, atanh, cosh, sinh, tanh

@@ -95,6 +95,10 @@ class Depend:
         return value
 
 
+depend = Depend()
+"""``depend(value, expr)``: ``value``, after ``expr`` was computed."""
+
+
 class Partial:
     """``Partial()(function, *args, **kwargs)`` gives the function with arguments filled in."""
 
