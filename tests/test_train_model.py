@@ -258,6 +258,11 @@ def test_checkpoints_are_saved_kept_and_loaded(tmp_path: Path) -> None:
     again = train.ModelCheckpoint("net", str(tmp_path), config)
     chosen.train(1, data(), callbacks=again)
     assert again.latest_ckpt_file_name.endswith("net_1-1_3.ckpt")
+    alone = train.CheckpointConfig(2, saved_network=net)
+    saver = train.ModelCheckpoint("alone", str(tmp_path), alone)
+    chosen.train(1, data(), callbacks=saver)
+    held = cw.load_checkpoint(saver.latest_ckpt_file_name)
+    assert sorted(held) == sorted(name for name, _ in net.parameters_and_names())
 
 
 def test_a_checkpoint_when_an_error_ends_the_training(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ class CheckpointConfig:
     integrated_save, async_save : bool
         Taken for MindSpore's scripts: a checkpoint is whole, and written before training goes on.
     saved_network : Cell, optional
-        What is saved instead of the trained network.
+        What is saved instead of the trained network and its optimizer's state.
     append_info : list, optional
         What is saved besides: ``"epoch_num"``, ``"step_num"``, or dicts of numbers and tensors.
     exception_save : bool
@@ -166,8 +166,12 @@ class ModelCheckpoint(Callback):
         folder.mkdir(parents=True, exist_ok=True)
         place = f"{args.cur_epoch_num}_{step_in_epoch(args)}"
         path = folder / f"{self._name}-{place}{ending}{SUFFIX}"
-        network = self.config.saved_network or args.network or args.train_network
-        save_checkpoint([*_state_of(network, args.optimizer), *self._appended(args)], str(path))
+        alone = self.config.saved_network
+        state = _state_of(
+            alone if alone is not None else args.network or args.train_network,
+            args.optimizer if alone is None else None,
+        )
+        save_checkpoint([*state, *self._appended(args)], str(path))
         args.latest_ckpt_file, args.last_save_ckpt_step = str(path), self._last_step
         self._files = [item for item in self._files if item[0] != path]
         self._files.append((path, time.monotonic()))
