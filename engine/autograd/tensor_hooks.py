@@ -191,8 +191,8 @@ class HookBackward:
         given = tuple(found) if isinstance(found, tuple | list) else (found,)
         if len(given) != len(grads):
             raise ValueError(
-                f"HookBackward: the hook gave {len(given)} gradients for {len(grads)}; give one"
-                " for each, or None."
+                f"HookBackward: the hook gave {len(given)} gradients for {len(grads)}; it takes"
+                " the tuple of gradients, and gives one for each, or None."
             )
         return given
 
