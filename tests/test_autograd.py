@@ -85,6 +85,13 @@ def test_arguments_that_are_no_tensors_are_skipped() -> None:
     assert grad(lambda a, b: a + b, (0, 1))(1, 2) == ()
 
 
+def test_a_value_that_left_the_computation_is_told() -> None:
+    for leaves in (lambda x: float(x) * 2, lambda x: x.asnumpy() * 2, lambda x: None):
+        for derive in (grad(leaves), value_and_grad(leaves)):
+            with pytest.raises(TypeError, match="where a Tensor is needed"):
+                derive(x_of(3.0))
+
+
 def test_what_does_not_matter_has_zeros() -> None:
     used, unused = Parameter([1.0], "used"), Parameter([[1.0, 2.0]], "unused")
     _, grads = value_and_grad(lambda x: (x * used).sum(), None, [used, unused])(x_of(3))

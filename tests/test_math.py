@@ -114,6 +114,8 @@ def test_norms_are_clipped_together() -> None:
     scaled = ops.clip_by_global_norm((first, second), 1.0)
     np.testing.assert_allclose(scaled[0].asnumpy(), [0.6, 0], rtol=1e-6)
     np.testing.assert_allclose(ops.clip_by_norm(first, 9.0).asnumpy(), [3, 0])
+    with pytest.raises(ValueError, match="holds no tensors"):
+        ops.clip_by_global_norm([], 1.0)
     with pytest.raises(RuntimeError, match="look for NaN"):
         ops.clip_by_norm(cw.Tensor([np.inf]), 1.0, error_if_nonfinite=True)
 

@@ -54,7 +54,8 @@ def value_and_grad(
         If nothing is named, a position is negative or named twice, or ``has_aux`` finds one
         output only.
     TypeError
-        If a position is not an int, a weight not a Parameter or an option not a bool.
+        If a position is not an int, a weight not a Parameter or an option not a bool; when
+        called, if the function returns no Tensor.
     RuntimeError
         If the function is called inside ``no_grad``.
     """
@@ -124,7 +125,13 @@ def derive(
             value = fn(*args, **kwargs)
         if has_aux:
             require_aux("grad", value)
-        outputs = tensors_in(value[0] if has_aux else value)
+        derived = value[0] if has_aux else value
+        outputs = tensors_in(derived)
+        if wrt and not outputs:
+            raise TypeError(
+                f"grad: the function returned {_kind(derived)}, where a Tensor is needed; float(),"
+                " item() and asnumpy() leave what is derived."
+            )
         douts = None if sens is None else _senses(sens, outputs)
         trained = [t for t in wrt if not (isinstance(t, Parameter) and not t.requires_grad)]
         found = iter(gradients(record, outputs, trained, douts))
@@ -133,6 +140,10 @@ def derive(
     finally:
         record.clear()
     return value, grads
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a value of type {type(value).__name__}"
 
 
 def require_aux(name: str, value: Any) -> None:

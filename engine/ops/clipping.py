@@ -198,7 +198,7 @@ def clip_by_global_norm(
     Raises
     ------
     ValueError
-        If ``clip_norm`` is not positive.
+        If ``clip_norm`` is not positive, or ``x`` is empty.
 
     References
     ----------
@@ -206,9 +206,12 @@ def clip_by_global_norm(
     """
     if clip_norm <= 0:
         raise ValueError(f"clip_by_global_norm: clip_norm must be above zero, it is {clip_norm}.")
-    norm = _norm_of(list(x), 2.0) if use_norm is None else use_norm
+    tensors = list(x)
+    if not tensors:
+        raise ValueError("clip_by_global_norm: x holds no tensors; give the gradients.")
+    norm = _norm_of(tensors, 2.0) if use_norm is None else use_norm
     scale = arithmetic.div(clip_norm, arithmetic.maximum(norm, clip_norm))
-    return tuple(arithmetic.mul(tensor, cast_to(scale, tensor.dtype)) for tensor in x)
+    return tuple(arithmetic.mul(tensor, cast_to(scale, tensor.dtype)) for tensor in tensors)
 
 
 def _clamp_kernel(input: np.ndarray, min: float | None, max: float | None) -> np.ndarray:
