@@ -2,24 +2,48 @@
 
 Images are (N, C, H, W), weights (O, C // groups, rows, columns), as MindSpore has them; what is
 computed is the cross-correlation that every framework calls convolution. Ungrouped convolutions of
-float32 and float64 run as one native kernel, the others in NumPy and BLAS.
+float32 and float64 run as one native kernel, the others in NumPy and BLAS; those of float16 are
+computed in float32.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
+from .blas_threads import matmul
 from .conv_native import ConvKernel
-from .expressions import FLOAT32, FLOAT64, DType
+from .expressions import FLOAT16, FLOAT32, FLOAT64, DType
 from .gemm import blas_address
 from .runtime import SingleKernel
 from .windows import Padding, Pair, Window, crop, pad, patches, tap
 
+P = ParamSpec("P")
 NO_PADDING: Padding = (0, 0, 0, 0)
 
 
+def _in_float32(
+    run: Callable[Concatenate[np.ndarray, np.ndarray, P], np.ndarray],
+) -> Callable[Concatenate[np.ndarray, np.ndarray, P], np.ndarray]:
+    """Compute float16 in float32 and round once: no BLAS multiplies float16."""
+
+    @wraps(run)
+    def computed(
+        first: np.ndarray, second: np.ndarray, *args: P.args, **kwargs: P.kwargs
+    ) -> np.ndarray:
+        if first.dtype != FLOAT16:
+            return run(first, second, *args, **kwargs)
+        found = run(first.astype(FLOAT32), second.astype(FLOAT32), *args, **kwargs)
+        with np.errstate(over="ignore"):
+            return found.astype(FLOAT16)
+
+    return computed
+
+
+@_in_float32
 def conv2d(
     x: np.ndarray,
     weight: np.ndarray,
@@ -42,10 +66,11 @@ def conv2d(
             out += tap(padded, window, row, column) * weight[:, 0, row, column, None, None]
         return out
     filters = weight.reshape(groups, weight.shape[0] // groups, -1)
-    out = np.matmul(filters, _columns(x, window, groups))
+    out = matmul(filters, _columns(x, window, groups))
     return out.reshape(x.shape[0], weight.shape[0], *out_size)
 
 
+@_in_float32
 def conv2d_input_grad(
     dout: np.ndarray,
     weight: np.ndarray,
@@ -70,7 +95,7 @@ def conv2d_input_grad(
         return crop(padded, padding)
     filters = weight.reshape(groups, o // groups, -1)
     grads = dout.reshape(n, groups, o // groups, window.out_height * window.out_width)
-    columns = np.matmul(filters.swapaxes(1, 2), grads)
+    columns = matmul(filters.swapaxes(1, 2), grads)
     if window.is_pointwise:
         return columns.reshape(shape)
     columns = columns.reshape(n, c * groups, *window.kernel, window.out_height, window.out_width)
@@ -80,6 +105,7 @@ def conv2d_input_grad(
     return np.ascontiguousarray(crop(padded, padding))
 
 
+@_in_float32
 def conv2d_weight_grad(
     dout: np.ndarray,
     x: np.ndarray,
@@ -110,7 +136,7 @@ def conv2d_weight_grad(
     # A product an image, added up: tensordot would first copy both sides into another order.
     total = np.zeros((groups, o // groups, columns.shape[2]), dout.dtype)
     for image in range(x.shape[0]):
-        total += np.matmul(grads[image], columns[image].swapaxes(1, 2))
+        total += matmul(grads[image], columns[image].swapaxes(1, 2))
     return total.reshape(shape)
 
 

@@ -19,7 +19,8 @@ from functools import lru_cache
 import numpy as np
 
 from .blas_threads import THREADS_FROM, on_one_thread
-from .gemm import BlasGemm
+from .conv_native import ConvKernel
+from .gemm import BlasGemm, Product
 from .native import Kernel, Library, compile_module
 from .program_code import DATA_OFFSET, print_program
 from .target import Target
@@ -116,7 +117,7 @@ class Entry:
         kernels: Sequence[Kernel] = (),
     ) -> None:
         self.program = program
-        self._blas = {k.name: k for k in kernels if isinstance(k, BlasGemm)}
+        self._blas = {k.name: found for k in kernels if (found := _blas_product(k))}
         self.library = library
         self.parts = tuple(parts)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(library[program.name])
@@ -156,12 +157,19 @@ class Entry:
 
     def _work(self, step: Step, sizes: Mapping[str, int]) -> int:
         """Return how many multiplications a step's call of BLAS does."""
-        kernel = self._blas[step.kernel]
+        names, product = self._blas[step.kernel]
         given = [sizes[i] if isinstance(i, str) else i for i in step.ints]
-        known = dict(zip(kernel.ints, given, strict=True))
-        product = kernel.product
+        known = dict(zip(names, given, strict=True))
         m, n, k = (known[s] if isinstance(s, str) else s for s in (product.m, product.n, product.k))
         return m * n * k
+
+
+def _blas_product(kernel: Kernel) -> tuple[tuple[str, ...], Product] | None:
+    """Return a kernel's ints, and what it lets BLAS multiply in one call; it may make many."""
+    if isinstance(kernel, ConvKernel):
+        gemm = kernel.gemm
+        return (kernel.ints, gemm.product) if isinstance(gemm, BlasGemm) else None
+    return (kernel.ints, kernel.product) if isinstance(kernel, BlasGemm) else None
 
 
 class Bound:

@@ -53,6 +53,28 @@ def test_a_compiled_product_by_blas_is_held_to_one_thread(settings):
     assert settings == [("scipy", 1), ("scipy", 4)] * 2
 
 
+def test_a_convolutions_products_are_held_to_one_thread(settings):
+    image = cw.Tensor(np.ones((2, 16, 28, 28), np.float32))
+    weight = cw.Parameter(cw.Tensor(np.ones((16, 16, 3, 3), np.float32)))
+    cw.ops.conv2d(image, weight)  # eager kernels keep what they run by, from the first call on
+    run = cw.jit(lambda x: cw.ops.conv2d(x, weight), fullgraph=True)
+    settings.clear()
+    assert run(image).asnumpy()[0, 0, 0, 0] == 144
+    assert settings == [("scipy", 1), ("scipy", 4)]
+
+
+@pytest.mark.parametrize("shape", [(8, 64), (3, 40, 64)])
+def test_products_of_float16_are_rounded_once(shape):
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal(shape), rng.standard_normal((64, 48))
+    a, b = a.astype(np.float16), b.astype(np.float16)
+    found = blas_threads.matmul(a, b)
+    assert found.dtype == np.float16
+    np.testing.assert_array_max_ulp(found, (a.astype(float) @ b).astype(np.float16), 1)
+    with np.errstate(all="raise"):
+        assert np.isinf(blas_threads.matmul(a * 0 + 2e3, b * 0 + 2e3)).all()
+
+
 def test_the_real_counts_are_what_they_were():
     for package in ("numpy", "scipy"):
         found = thread_setter(package)
