@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cellwire as cw
@@ -132,6 +133,25 @@ def test_monitors_print_in_mindspores_form(capsys: pytest.CaptureFixture[str]) -
         r"^Train epoch time: \d+\.\d{3} ms, per step time: \d+\.\d{3} ms", printed, re.M
     )
     assert "Eval result: epoch 1, metrics: {" in printed
+
+
+def test_an_epochs_time_is_that_of_its_steps_without_the_evaluation(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr("cellwire.engine.train.callback.monitors.time", clock)
+
+    def later(seconds: float) -> Callable[[train.RunContext], None]:
+        return lambda context: now.__setitem__(0, now[0] + seconds)
+
+    ticks = train.LambdaCallback(
+        on_train_step_begin=later(1.0), on_eval_step_begin=later(100.0), on_eval_end=later(9.0)
+    )
+    model().fit(1, data(), data(), callbacks=[train.TimeMonitor(), ticks])
+    printed = capsys.readouterr().out
+    assert "Train epoch time: 3000.000 ms, per step time: 1000.000 ms" in printed
+    assert "Eval epoch time: 300000.000 ms, per step time: 100000.000 ms" in printed
 
 
 def test_a_loss_that_is_no_number_ends_the_training() -> None:

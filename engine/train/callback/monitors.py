@@ -75,31 +75,36 @@ class TimeMonitor(Callback):
         if data_size is not None and (not isinstance(data_size, int) or data_size < 1):
             raise ValueError(f"TimeMonitor: data_size must be a positive int, not {data_size!r}.")
         self.data_size, self.data_time = data_size, bool(data_time)
-        self._started = self._waited = self._step_ended = 0.0
+        # by mode: an evaluation may lie between the steps of an epoch of training and its end
+        self._started: dict[str, float] = {}
+        self._step_ended: dict[str, float] = {}
+        self._waited: dict[str, float] = {}
 
     def epoch_begin(self, run_context: RunContext) -> None:
         """Look at the clock."""
-        self._started = self._step_ended = time.perf_counter()
-        self._waited = 0.0
+        mode = run_context.original_args().mode
+        self._started[mode] = self._step_ended[mode] = time.perf_counter()
+        self._waited[mode] = 0.0
 
     def step_begin(self, run_context: RunContext) -> None:
         """Count the time since the last step."""
-        self._waited += time.perf_counter() - self._step_ended
+        mode = run_context.original_args().mode
+        self._waited[mode] += time.perf_counter() - self._step_ended[mode]
 
     def step_end(self, run_context: RunContext) -> None:
         """Look at the clock."""
-        self._step_ended = time.perf_counter()
+        self._step_ended[run_context.original_args().mode] = time.perf_counter()
 
     def epoch_end(self, run_context: RunContext) -> None:
-        """Print what passed."""
+        """Print what passed up to the last step."""
         args = run_context.original_args()
-        milliseconds = (time.perf_counter() - self._started) * 1e3
+        milliseconds = (self._step_ended[args.mode] - self._started[args.mode]) * 1e3
         steps = self.data_size or args.batch_num or 1
         name = "Eval" if args.mode == "eval" else "Train"
         text = f"{name} epoch time: {milliseconds:5.3f} ms, per step time: "
         text += f"{milliseconds / steps:5.3f} ms"
         if self.data_time:
-            text += f", data time: {self._waited * 1e3 / steps:5.3f} ms per step"
+            text += f", data time: {self._waited[args.mode] * 1e3 / steps:5.3f} ms per step"
         print(text, flush=True)
 
 
