@@ -115,3 +115,10 @@ def test_layer_norm_of_the_last_axis_of_two() -> None:
 def test_mistakes_are_named(make: Callable[[], object], error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+def test_python_can_suggest_a_cells_right_name() -> None:
+    with pytest.raises(AttributeError, match=r"cellwire\.nn has no 'Conv2D'") as caught:
+        _ = nn.Conv2D
+    assert caught.value.name == "Conv2D"
+    assert "Conv2d" in dir(caught.value.obj)

@@ -5,6 +5,7 @@
 # ruff: noqa: F401
 # fmt: off
 # isort: off
+import sys as _sys
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
@@ -94,5 +95,6 @@ def __getattr__(name: str) -> _Any:
     """Return a metric, which MindSpore has among its Cells too; the metrics stand on the Cells."""
     metrics = _import_module("..train.metrics", __package__)
     if name not in metrics.__all__:
-        raise AttributeError(f"cellwire.nn has no {name!r}.")
+        # with these two, Python's traceback asks "Did you mean ...?"
+        raise AttributeError(f"cellwire.nn has no {name!r}", name=name, obj=_sys.modules[__name__])
     return getattr(metrics, name)

@@ -153,9 +153,9 @@ def _batch_size(leaves: Sequence[tuple[Tensor, int | None]]) -> int:
     if not sizes:
         raise RuntimeError("vmap: no argument is a tensor to map over; see in_axes.")
     if len(sizes) > 1:
+        found = ", ".join(map(str, sizes))
         raise RuntimeError(
-            f"vmap: the mapped axes have different sizes, {sorted(map(str, sizes))}; they must be"
-            " equal."
+            f"vmap: the mapped axes have different sizes, {found}; they must be equal."
         )
     (size,) = sizes
     if not isinstance(size, int) or size == 0:
