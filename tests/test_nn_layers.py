@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import cellwire as cw
 import numpy as np
@@ -122,3 +123,9 @@ def test_python_can_suggest_a_cells_right_name() -> None:
         _ = nn.Conv2D
     assert caught.value.name == "Conv2D"
     assert "Conv2d" in dir(caught.value.obj)
+
+
+def test_identity_gives_tuples_back_as_they_are() -> None:
+    pair: Any = (cw.Tensor([1.0]), cw.Tensor([2.0, 3.0]))
+    for run in (nn.Identity(), cw.jit(nn.Identity())):
+        assert [item.shape for item in run(pair)] == [(1,), (2,)]

@@ -167,7 +167,7 @@ class Flatten(Cell):
 
 
 class Identity(Cell):
-    """The input as it is.
+    """The input as it is; of a tuple or list too.
 
     Parameters
     ----------
@@ -177,4 +177,4 @@ class Identity(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         """Give it back."""
-        return ops.identity(x)
+        return x if isinstance(x, tuple | list) else ops.identity(x)
