@@ -25,6 +25,7 @@ import pytest
 from cellwire import nn, ops
 from cellwire.engine.compiler.jit import JitError, JitWarning
 from cellwire.engine.ops import registry
+from cellwire.kernels import conv
 from cellwire.kernels.loops import Function
 
 F32 = np.float32
@@ -525,3 +526,26 @@ def test_limits_of_a_float_type_that_are_asked_for_first_inside(
     run = cw.jit(loss, fullgraph=True)
     half, ones = (cw.Tensor(np.full((2, 1), value, np.float32)) for value in (0.5, 1.0))
     assert run(half, ones).item() == pytest.approx(np.log(2.0))
+
+
+def test_what_a_kernel_does_to_settle_a_branch_is_no_code_of_the_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = types.SimpleNamespace(count=0)
+    native = conv._native
+
+    def counted(*args: Any) -> Any:
+        made.count += 1
+        return native(*args)
+
+    monkeypatch.setattr(conv, "_native", counted)
+    weight = cw.Parameter(np.ones((2, 1, 3, 3), np.float32))
+
+    @cw.jit(fullgraph=True)
+    def step(x: cw.Tensor) -> cw.Tensor:
+        return x * 2 if ops.conv2d(x, weight).sum() > 0 else -x
+
+    ones = cw.Tensor(np.ones((1, 1, 4, 4), np.float32))
+    for x in (ones, -ones, ones):
+        np.testing.assert_array_equal(step(x), 2 * x.asnumpy() if x is ones else 1)
+    assert made.count

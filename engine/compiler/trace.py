@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -262,9 +264,10 @@ class Trace:
         for tensor, captured in self.captured.values():
             if captured not in self.known and not self.nested:
                 self.known[captured] = tensor.data
-        for node in self._needed(value):
-            results = run_node(node, [self.known[v] for v in node.inputs])
-            self.known.update(zip(node.outputs, results, strict=True))
+        with _unwatched():
+            for node in self._needed(value):
+                results = run_node(node, [self.known[v] for v in node.inputs])
+                self.known.update(zip(node.outputs, results, strict=True))
         return self.known[value]
 
     def _needed(self, value: Value) -> list[Node]:
@@ -295,6 +298,20 @@ class Trace:
 
 one_at_a_time = threading.RLock()
 """One thread traces, or vectorizes, at a time."""
+
+
+@contextmanager
+def _unwatched() -> Iterator[None]:
+    """Run kernels unseen by what watches the traced function: their code is no part of it."""
+    watcher = sys.getprofile()
+    if not isinstance(watcher, FunctionType):
+        yield
+        return
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(watcher)
 
 
 def is_tracing() -> bool:
