@@ -4,6 +4,8 @@ A job is ``total`` tickets of one function, ``work(call, ticket, state)``. The c
 the workers claim tickets from one atomic word, so that a worker that is asleep or not scheduled
 costs nothing: the caller then does its tickets too. A worker spins for a while after each job, then
 sleeps in the kernel until the next one. Which thread takes a ticket never changes what it computes.
+Where other programs hold the processors, a worker may lose its own in the middle of a ticket, and
+the others wait; after such a job the caller does some alone.
 
 A ticket that needs what earlier ones made calls `wait` for their number; tickets are claimed in
 order, so those it waits for are running already. With no free state (another thread of the program
@@ -27,8 +29,13 @@ from .native import Library, compile_module
 from .target import Target
 
 TICKET, FINISHED, WORK, CALL, SLEEPERS, WAKE, BUSY, STOP = 0, 64, 128, 136, 192, 256, 320, 384
+WAITED, ALONE = 448, 512
 """Where the words of the shared state lie, one a cache line; WORK and CALL share theirs."""
-STATE_BYTES: Final = 448
+STATE_BYTES: Final = 576
+FEWEST_ALONE, MOST_ALONE = 64, 8192
+"""How many jobs the caller does alone after one in which threads mostly waited for each other: the
+fewest at first, twice as many each time it happens again, half as many after a job that went well.
+"""
 FIELD: Final = 20
 """Bits of the ticket word for the next ticket, and for their number; the rest count jobs."""
 MOST: Final = (1 << FIELD) - 64
@@ -70,7 +77,7 @@ class WorkerCode:
     @property
     def text(self) -> str:
         """A canonical description."""
-        return f"workers {TICKET} {FINISHED} {SPINS} {PATIENCE} {FIELD}"
+        return f"workers {_CODE} {SPINS} {PATIENCE} {FIELD} {FEWEST_ALONE} {MOST_ALONE}"
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definitions."""
@@ -81,11 +88,19 @@ class WorkerCode:
         pause = 'call void asm sideeffect "yield", ""()' if arm else (
             'call void asm sideeffect "pause", ""()'
         )  # fmt: skip
+        for name in ("smax", "smin"):
+            declarations[f"llvm.{name}.i32"] = f"declare i32 @llvm.{name}.i32(i32, i32)"
         number = FUTEX["aarch64" if arm else "x86_64"]
+        if arm:
+            clock = 'call i64 asm sideeffect "mrs $0, cntvct_el0", "=r"()'
+        else:
+            clock = "call i64 @llvm.readcyclecounter()"
+            declarations["llvm.readcyclecounter"] = "declare i64 @llvm.readcyclecounter()"
         return _CODE.format(
             pause=pause, futex=number, field=FIELD, double=2 * FIELD, mask=(1 << FIELD) - 1,
             spins=SPINS, patience=PATIENCE, finished=FINISHED, work=WORK, call=CALL,
-            sleepers=SLEEPERS, wake=WAKE, busy=BUSY, stop=STOP,
+            sleepers=SLEEPERS, wake=WAKE, busy=BUSY, stop=STOP, waited=WAITED, alone=ALONE,
+            fewest=FEWEST_ALONE, most=MOST_ALONE, clock=clock,
         )  # fmt: skip
 
 
@@ -129,12 +144,23 @@ entry:
   br i1 %alone, label %done, label %start
 start:
   %finished = getelementptr i8, ptr %state, i64 {finished}
+  %first = load atomic i64, ptr %finished acquire, align 8
+  %at_once = icmp uge i64 %first, %count
+  br i1 %at_once, label %done, label %begin
+begin:
+  %began = {clock}
   br label %look
 look:
-  %n = phi i64 [0, %start], [%more, %next]
+  %n = phi i64 [0, %begin], [%more, %next]
   %now = load atomic i64, ptr %finished acquire, align 8
   %ready = icmp uge i64 %now, %count
-  br i1 %ready, label %done, label %again
+  br i1 %ready, label %sum, label %again
+sum:
+  %ended = {clock}
+  %spent = sub i64 %ended, %began
+  %waited = getelementptr i8, ptr %state, i64 {waited}
+  %before = atomicrmw add ptr %waited, i64 %spent monotonic
+  br label %done
 again:
   %more = add i64 %n, 1
   %long = icmp ugt i64 %more, {patience}
@@ -153,12 +179,20 @@ done:
 
 define void @cellwire_share(ptr %state, ptr %work, ptr %call, i64 %total) {{
 entry:
+  %turnsp = getelementptr i8, ptr %state, i64 {alone}
+  %turns = load atomic i32, ptr %turnsp monotonic, align 4
+  %apart = icmp sgt i32 %turns, 0
+  br i1 %apart, label %fewer, label %try
+fewer:
+  %less = atomicrmw sub ptr %turnsp, i32 1 monotonic
+  br label %alone
+try:
   %busy = getelementptr i8, ptr %state, i64 {busy}
   %taken = cmpxchg ptr %busy, i32 0, i32 1 acq_rel monotonic
   %free = extractvalue {{ i32, i1 }} %taken, 1
   br i1 %free, label %publish, label %alone
 alone:
-  %i = phi i64 [0, %entry], [%j, %one]
+  %i = phi i64 [0, %try], [0, %fewer], [%j, %one]
   %end = icmp uge i64 %i, %total
   br i1 %end, label %done, label %one
 one:
@@ -172,6 +206,9 @@ publish:
   store ptr %work, ptr %workp, align 8
   store ptr %call, ptr %callp, align 8
   store atomic i64 0, ptr %finished monotonic, align 8
+  %waited = getelementptr i8, ptr %state, i64 {waited}
+  store atomic i64 0, ptr %waited monotonic, align 8
+  %began = {clock}
   %before = load atomic i64, ptr %state monotonic, align 8
   %jobs = lshr i64 %before, {double}
   %job = add i64 %jobs, 1
@@ -192,6 +229,27 @@ rouse:
 join:
   call void @cellwire_claim(ptr %state)
   call void @cellwire_wait(ptr %state, i64 %total)
+  %ended = {clock}
+  %took = sub i64 %ended, %began
+  %quarter = lshr i64 %took, 2
+  %most = sub i64 %took, %quarter
+  %lost = load atomic i64, ptr %waited monotonic, align 8
+  %bad = icmp ugt i64 %lost, %most
+  %lastp = getelementptr i8, ptr %turnsp, i64 4
+  %last = load i32, ptr %lastp, align 4
+  br i1 %bad, label %part, label %well
+part:
+  %twice = shl i32 %last, 1
+  %enough = call i32 @llvm.smax.i32(i32 %twice, i32 {fewest})
+  %next_alone = call i32 @llvm.smin.i32(i32 %enough, i32 {most})
+  store atomic i32 %next_alone, ptr %turnsp monotonic, align 4
+  br label %leave
+well:
+  %half = lshr i32 %last, 1
+  br label %leave
+leave:
+  %kept = phi i32 [%next_alone, %part], [%half, %well]
+  store i32 %kept, ptr %lastp, align 4
   store atomic i32 0, ptr %busy release, align 4
   br label %done
 done:

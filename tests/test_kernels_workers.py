@@ -18,7 +18,13 @@ from cellwire.engine.compiler.trace import trace
 from cellwire.engine.dtype import float32
 from cellwire.engine.shape import Aval
 from cellwire.kernels.native import compile_module
-from cellwire.kernels.workers import Workers, can_run_threads, thread_count
+from cellwire.kernels.workers import (
+    ALONE,
+    FEWEST_ALONE,
+    Workers,
+    can_run_threads,
+    thread_count,
+)
 
 pytestmark = pytest.mark.skipif(not can_run_threads(), reason="workers sleep by Linux's futex")
 
@@ -74,6 +80,34 @@ def test_threads_of_the_program_share_workers_without_losing_tickets(pool: Worke
     for thread in threads:
         thread.join()
     assert all((own == 1000).all() for own in counts)
+
+
+class Sleep:
+    """A kernel whose ticket 1 takes five milliseconds, while the others take none."""
+
+    name = "sleep_ticket"
+    text = "sleeps in its ticket 1"
+
+    def llvm(self, target: object, declarations: dict[str, str]) -> str:
+        declarations["usleep"] = "declare i32 @usleep(i32)"
+        return """define void @sleep_ticket(ptr %call, i64 %ticket, ptr %state) {
+  %long = icmp eq i64 %ticket, 1
+  %time = select i1 %long, i32 5000, i32 0
+  %ignored = call i32 @usleep(i32 %time)
+  ret void
+}"""
+
+
+def test_where_threads_wait_for_each_other_the_caller_does_jobs_alone(pool: Workers) -> None:
+    library, share = compile_module([Sleep()]), sharing(pool)
+    turns = ctypes.c_int32.from_address(pool.state + ALONE)
+    share(pool.state, library["sleep_ticket"], None, 2)
+    assert turns.value == FEWEST_ALONE
+    share(pool.state, library["sleep_ticket"], None, 2)
+    assert turns.value == FEWEST_ALONE - 1
+    turns.value = 0
+    share(pool.state, library["sleep_ticket"], None, 2)
+    assert turns.value == 2 * FEWEST_ALONE
 
 
 @pytest.fixture
