@@ -26,7 +26,7 @@ PRODUCTS_A_SECOND = 40e9
 """Multiplications of one thread in a product of matrices."""
 VALUES_A_SECOND = 4e9
 """Elements of one thread through one op of a fused loop."""
-WORTH_A_MEETING = 3e-6
+WORTH_A_MEETING = 10e-6
 """Seconds of one thread from which a region is cut: a meeting takes some tenths of one."""
 WORTH_SHARING = 15e-6
 """Seconds of a whole run from which other threads are asked at all: they may have to wake up."""
