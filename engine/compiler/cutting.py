@@ -27,7 +27,7 @@ PRODUCTS_A_SECOND = 40e9
 VALUES_A_SECOND = 4e9
 """Elements of one thread through one op of a fused loop."""
 WORTH_A_MEETING = 10e-6
-"""Seconds of one thread from which a region is cut: a meeting takes some tenths of one."""
+"""Seconds of one thread from which a region is cut; a meeting takes less than one microsecond."""
 WORTH_SHARING = 15e-6
 """Seconds of a whole run from which other threads are asked at all: they may have to wake up."""
 
