@@ -23,7 +23,7 @@ def print_program(program: Program, declarations: dict[str, str]) -> str:
             body.call(step, declarations)
         lines = [f"define void @{program.name}(ptr %call) nounwind {{", "entry:", *body.lines]
         return "\n".join([*lines, "  ret void", "}"])
-    return f"{_tickets(program, declarations)}\n\n{_shared(program, declarations)}"
+    return f"{_tickets(program, declarations)}\n\n{_shared(program)}"
 
 
 class _Body:
@@ -150,7 +150,7 @@ def _tickets(program: Program, declarations: dict[str, str]) -> str:
     return "\n".join([head, *switch, *blocks, "}"])
 
 
-def _shared(program: Program, declarations: dict[str, str]) -> str:
+def _shared(program: Program) -> str:
     """Return the program's entry: its tickets by the workers, or all by the caller."""
     total = sum(program.tickets)
     return f"""\

@@ -222,6 +222,8 @@ _METHODS: dict[str, Any] = {
 }
 
 AS_FUNCTIONS = (
+    "absolute", "eq", "floor_divide", "ge", "gt", "inv", "le", "lt", "multiply", "ne", "negative",
+    "sgn", "subtract", "true_divide",
     "approximate_equal", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "argwhere", "bernoulli", "bincount", "divide", "expand", "flip", "fliplr", "flipud", "fold",
     "gather", "ger", "hardshrink", "i0", "index_add", "inplace_update", "invert", "log_softmax",
@@ -230,12 +232,6 @@ AS_FUNCTIONS = (
     "unsorted_segment_max", "unsorted_segment_min", "unsorted_segment_prod", "unsqueeze",
 )  # fmt: skip
 """Methods that are the functions of the same name, the tensor first."""
-OTHER_NAMES = {
-    "absolute": "abs", "eq": "equal", "floor_divide": "floor_div", "ge": "greater_equal",
-    "gt": "greater", "inv": "reciprocal", "le": "less_equal", "lt": "less", "multiply": "mul",
-    "ne": "not_equal", "negative": "neg", "sgn": "sign", "subtract": "sub", "true_divide": "div",
-}  # fmt: skip
-"""Methods that are functions by another name."""
 
 
 def attach() -> None:
@@ -250,8 +246,6 @@ def attach_functions(functions: Mapping[str, Any]) -> None:
     """Give Tensor the methods that are functions of ``ops``."""
     for name in AS_FUNCTIONS:
         setattr(Tensor, name, functions[name])
-    for name, function in OTHER_NAMES.items():
-        setattr(Tensor, name, functions[function])
 
 
 attach()
