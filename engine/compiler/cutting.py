@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...kernels.gemm import BlasGemm, Gemm
 from .graph import Value
+from .native_ops import native_op
 
 if TYPE_CHECKING:
     from .planner import NativeStep
@@ -47,13 +48,9 @@ def seconds(step: NativeStep) -> float:
         first = step.group.nodes[0].inputs[0]
         inner = first.sizes[-1]
         return moved + math.prod(step.group.nodes[0].outputs[0].sizes) * inner / PRODUCTS_A_SECOND
-    if step.group.kind == "window":
-        node = step.group.nodes[0]
-        products = math.prod(node.outputs[0].sizes)
-        if node.op.name.startswith("conv"):
-            weight = min(node.inputs, key=lambda v: math.prod(v.sizes))
-            products = max(products, math.prod(node.inputs[0].sizes)) * math.prod(weight.sizes[1:])
-        return moved + products / PRODUCTS_A_SECOND
+    native = native_op(step.group.nodes[0]) if step.group.kind == "native" else None
+    if native is not None:
+        return moved + native.products(step.group.nodes[0]) / PRODUCTS_A_SECOND
     space = step.group.space
     values = math.prod(space.extents.values()) * len(space.nodes) if space is not None else 0
     return moved + values / VALUES_A_SECOND

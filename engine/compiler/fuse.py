@@ -18,10 +18,10 @@ from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
 from .access import Access, natural_strides, view_access
 from .gemm import gemm_shape, operand
 from .graph import Graph, Node, Value
+from .native_ops import native_op, reads_in_place
 from .pointwise import BUILDER, compute_dtype
 from .simplify import all_values
 from .space import NONE, Space, make_space, staged
-from .windowed import is_windowed, reads_in_place
 
 MAX_OPS = 64
 MAX_BUFFERS = 24
@@ -44,7 +44,8 @@ REDUCTIONS = ("sum", "prod", "max", "min")
 
 @dataclass(slots=True)
 class Group:
-    """Nodes that run as one step: a loop kernel, a gemm with its epilogue, a window or a host call.
+    """Nodes that run as one step: a loop kernel, a gemm with its epilogue, an op with kernels of
+    its own or a host call.
 
     The first node of a gemm group is the contraction; the others are in program order.
     """
@@ -142,8 +143,8 @@ class Fuser:
 
     def _place(self, node: Node) -> None:
         reason = why_host(node)
-        if is_windowed(node):
-            self._add(Group("window", [node], 0))
+        if native_op(node) is not None:
+            self._add(Group("native", [node], 0))
         elif reason:
             self._add(Group("host", [node], 0, reason=reason))
         elif isinstance(node.op.lowering, Gemm):
@@ -184,7 +185,7 @@ class Fuser:
         """Return whether a node can read a view in place."""
         if isinstance(reader.op.lowering, Gemm):
             return operand(value, access) is not None
-        return not is_windowed(reader) or reads_in_place(access, value)
+        return native_op(reader) is None or reads_in_place(access, value)
 
     def _fresh(self) -> int:
         self.fresh += 1

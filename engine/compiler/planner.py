@@ -19,9 +19,9 @@ from .gemm import lower_gemm
 from .graph import Value
 from .lower import lower_epilogue, lower_space
 from .memory import Lifetime, place
+from .native_ops import Setting, native_op
 from .report import HostStep, KernelReport, Report
 from .runs import HostCall, NativeRun, Plan, Reader, Tap
-from .windowed import lower_windowed
 
 DIRECT_SLOTS = 256
 """Plans with more arrays than this pass only those that a run needs."""
@@ -128,8 +128,9 @@ class Planner:
                 group.reason = f"no native {group.nodes[0].op.name} for these shapes and dtypes"
                 return [group]
             steps = [step]
-        elif group.kind == "window":
-            made = lower_windowed(group.nodes[0], self._base, self._temporary, self.threads)
+        elif (native := native_op(group.nodes[0])) is not None:
+            setting = Setting(self._base, self._temporary, self.threads)
+            made = native.lower(group.nodes[0], setting)
             steps = [NativeStep(m.kernel, m.buffers, m.ints, m.writes, group, m.rows) for m in made]
         else:
             return [group]

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...kernels import pool_native
 from ...kernels.conv_native import ConvKernel
 from ...kernels.gemm import blas_address
 from ...kernels.loops import Buffer, Function, Loop, Store, affine, const
-from ...kernels.native import Kernel
 from ...kernels.runtime import Rows
 from ...kernels.windows import Window
 from ..shape import Aval
-from .access import Access, natural_strides
 from .graph import Node, Value
+from .native_ops import KernelStep, NativeOp, Setting
 
 KINDS = {
     "conv2d": "forward",
@@ -27,59 +25,36 @@ KINDS = {
 POOLS = ("max_pool2d", "max_pool2d_grad")
 
 
-@dataclass(frozen=True, slots=True)
-class WindowStep:
-    """One kernel call: the kernel, its buffers in order, its sizes and what it writes."""
-
-    kernel: Kernel
-    buffers: tuple[Value | int, ...]
-    ints: tuple[int, ...]
-    writes: tuple[Value, ...]
-    rows: Rows | None = None
-
-
-def is_windowed(node: Node) -> bool:
-    """Return whether a node is a convolution or pooling with a native kernel."""
+def _has_kernel(node: Node) -> bool:
     dtype = node.outputs[0].aval.dtype.numpy
-    if dtype.kind != "f" or dtype.itemsize not in (4, 8) or 0 in node.outputs[0].sizes:
-        return False
+    return dtype.kind == "f" and dtype.itemsize in (4, 8) and 0 not in node.outputs[0].sizes
+
+
+def _convolves(node: Node) -> bool:
+    dtype = node.outputs[0].aval.dtype
+    same = all(v.aval.dtype is dtype for v in node.inputs)
+    return _has_kernel(node) and same and len(node.inputs) == 2 and node.attributes["groups"] == 1
+
+
+def _pools(node: Node) -> bool:
     attrs: dict[str, Any] = node.attributes
-    if node.op.name in KINDS:
-        same = all(v.aval.dtype.numpy == dtype for v in node.inputs)
-        return same and len(node.inputs) == 2 and attrs["groups"] == 1
-    if node.op.name not in POOLS or any(attrs["padding"]):
-        return False
     rows, columns = attrs["kernel"]
-    return rows * columns <= pool_native.MOST_TAPS
+    small = rows * columns <= pool_native.MOST_TAPS
+    return _has_kernel(node) and small and not any(attrs["padding"])
 
 
-def reads_in_place(access: Access, value: Value) -> bool:
-    """Return whether a value lies in memory as these kernels read it."""
-    return access.offset == 0 and access.strides == natural_strides(value.sizes)
+def _conv_products(node: Node) -> float:
+    weight = min(node.inputs, key=lambda v: math.prod(v.sizes))
+    large = max(math.prod(node.outputs[0].sizes), math.prod(node.inputs[0].sizes))
+    return large * math.prod(weight.sizes[1:])
 
 
-def lower_windowed(
-    node: Node,
-    base: Callable[[Value], Value],
-    temporary: Callable[[Aval], Value],
-    parts: int,
-) -> list[WindowStep]:
-    """Lower a convolution or pooling for ``parts`` threads.
-
-    ``temporary`` makes a value that lives for the step.
-    """
-    if node.op.name in KINDS:
-        return [_convolution(node, base, temporary, parts)]
-    return _pooling(node, base)
+def _pool_products(node: Node) -> float:
+    return math.prod(node.outputs[0].sizes)
 
 
-def _convolution(
-    node: Node,
-    base: Callable[[Value], Value],
-    temporary: Callable[[Aval], Value],
-    parts: int,
-) -> WindowStep:
-    kind, output = KINDS[node.op.name], node.outputs[0]
+def _convolution(node: Node, setting: Setting) -> list[KernelStep]:
+    kind, output, base = KINDS[node.op.name], node.outputs[0], setting.base
     first, second = (node.inputs[0], node.inputs[1])
     image, weight, out = {
         "forward": (first, second, output),
@@ -91,7 +66,7 @@ def _convolution(
     sizes = (window, image.sizes[1], weight.sizes[0], dtype.numpy)
     kernel = ConvKernel(_named("conv", kind, *sizes), kind, *sizes)
     places: list[Value | int] = [v if v is output else base(v) for v in (image, weight, out)]
-    places.append(temporary(Aval((parts * kernel.workspace,), dtype)))
+    places.append(setting.temporary(Aval((setting.threads * kernel.workspace,), dtype)))
     if kernel.needs_blas:
         places.append(blas_address(dtype.numpy))
     rows = None
@@ -99,7 +74,7 @@ def _convolution(
         pad = (0,) * (len(places) - 4)
         advance = (_row_bytes(image), 0, _row_bytes(out), 0, *pad)
         rows = Rows(0, advance, (0, 0, 0, kernel.workspace * dtype.itemsize, *pad))
-    return WindowStep(kernel, tuple(places), (image.sizes[0],), (output,), rows)
+    return [KernelStep(kernel, tuple(places), (image.sizes[0],), (output,), rows)]
 
 
 def _row_bytes(value: Value, axes: int = 1) -> int:
@@ -107,7 +82,7 @@ def _row_bytes(value: Value, axes: int = 1) -> int:
     return math.prod(value.sizes[axes:]) * value.aval.dtype.itemsize
 
 
-def _pooling(node: Node, base: Callable[[Value], Value]) -> list[WindowStep]:
+def _pooling(node: Node, setting: Setting) -> list[KernelStep]:
     output = node.outputs[0]
     forward = node.op.name == POOLS[0]
     image = node.inputs[0] if forward else output
@@ -115,15 +90,15 @@ def _pooling(node: Node, base: Callable[[Value], Value]) -> list[WindowStep]:
     make = pool_native.max_pool if forward else pool_native.max_pool_grad
     function = make(window, output.aval.dtype.numpy)
     function = replace(function, name=_named("pool", function.fingerprint))
-    buffers = (*(base(v) for v in node.inputs), *node.outputs)
+    buffers = (*(setting.base(v) for v in node.inputs), *node.outputs)
     planes = (image.sizes[0] * image.sizes[1],)
     rows = Rows(0, tuple(_row_bytes(v, 2) for v in (*node.inputs, *node.outputs)))
-    step = WindowStep(function, buffers, planes, node.outputs, rows)
+    step = KernelStep(function, buffers, planes, node.outputs, rows)
     if forward:
         return [step]
     count = planes[0] * image.sizes[2] * image.sizes[3]
     cleared = Rows(0, (output.aval.dtype.itemsize,))
-    return [WindowStep(_clear(output), (output,), (count,), (output,), cleared), step]
+    return [KernelStep(_clear(output), (output,), (count,), (output,), cleared), step]
 
 
 def _clear(value: Value) -> Function:
@@ -143,3 +118,9 @@ def _window(attrs: dict[str, Any], image: Value, kernel: Any) -> Window:
 
 def _named(prefix: str, *parts: object) -> str:
     return f"{prefix}_{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
+
+
+OPS = {
+    **dict.fromkeys(KINDS, NativeOp(_convolves, _convolution, _conv_products)),
+    **dict.fromkeys(POOLS, NativeOp(_pools, _pooling, _pool_products)),
+}

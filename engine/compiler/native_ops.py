@@ -1,0 +1,72 @@
+"""Ops with kernels of their own: steps of a plan that are neither fused loops nor products.
+
+A family (`windowed.py` and its like) has a `NativeOp` for each op. The fuser asks it whether it
+takes a node, the planner for the kernel calls that compute it, the cutter what they cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from ...kernels.native import Kernel
+from ...kernels.runtime import Rows
+from ..shape import Aval
+from .access import Access, natural_strides
+from .graph import Node, Value
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStep:
+    """One kernel call: the kernel, its buffers in order, its sizes and what it writes.
+
+    An int among the buffers is an address. ``rows`` says how the call is cut for several threads.
+    """
+
+    kernel: Kernel
+    buffers: tuple[Value | int, ...]
+    ints: tuple[int, ...]
+    writes: tuple[Value, ...]
+    rows: Rows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a lowering may ask of the plan that it is made for."""
+
+    base: Callable[[Value], Value]
+    """The value whose memory an input is read from (inputs lie there whole and in order)."""
+    temporary: Callable[[Aval], Value]
+    """A value that lives in the arena for the op's steps."""
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class NativeOp:
+    """How the compiler runs one op by kernels of its own."""
+
+    accepts: Callable[[Node], bool]
+    """Whether shapes, dtypes and attributes of a node have a kernel; else it is lowered as ever."""
+    lower: Callable[[Node, Setting], list[KernelStep]]
+    products: Callable[[Node], float]
+    """Roughly how many multiplications a node takes."""
+
+
+@cache
+def native_ops() -> dict[str, NativeOp]:
+    """Return the ops of all families, by name."""
+    from . import windowed
+
+    return {**windowed.OPS}
+
+
+def native_op(node: Node) -> NativeOp | None:
+    """Return how a node runs by kernels of its own, or None if it does not."""
+    found = native_ops().get(node.op.name)
+    return found if found is not None and found.accepts(node) else None
+
+
+def reads_in_place(access: Access, value: Value) -> bool:
+    """Return whether a value lies in memory as these kernels read it."""
+    return access.offset == 0 and access.strides == natural_strides(value.sizes)
