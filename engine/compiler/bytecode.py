@@ -6,6 +6,7 @@ import dis
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 RENAMED = {
@@ -34,8 +35,13 @@ class Instruction:
     line: int
 
 
-def instructions_of(code: types.CodeType) -> Iterator[Instruction]:
-    """Yield a function's instructions, those of later Pythons taken apart and renamed."""
+@lru_cache(maxsize=1024)
+def instructions_of(code: types.CodeType) -> tuple[Instruction, ...]:
+    """Return a function's instructions, those of later Pythons taken apart and renamed."""
+    return tuple(_instructions(code))
+
+
+def _instructions(code: types.CodeType) -> Iterator[Instruction]:
     for found in dis.get_instructions(code):
         line = (found.positions.lineno if found.positions else None) or 0
         name, value = found.opname, found.argval

@@ -36,7 +36,9 @@ from .traced import PACKAGE_NAME, TraceBreak, in_package
 REFLECTION = {"getattr": getattr, "hasattr": hasattr}
 KIND_TESTS = {"isinstance", "type", "issubclass"}
 PRINT_CODE = Print.__call__.__code__
-MAKING_CODES = tuple(kind.__init__.__code__ for kind in (Tensor, LazyTensor, Parameter))
+MAKING_CODES = {id(kind.__init__.__code__) for kind in (Tensor, LazyTensor, Parameter)}
+SKIPPED = {"c_call", "c_return", "c_exception"}
+"""Events that matter in the user's code only."""
 STDLIB = sysconfig.get_paths()["stdlib"]
 LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/"
@@ -53,13 +55,18 @@ def watching(reads: Reads) -> Iterator[None]:
     outermost = registry.traces[-1] if registry.traces else None
     seen: set[tuple[int, ...]] = set()
     walked: dict[int, list[tuple[str, str]]] = {}
-    user: dict[types.CodeType, bool] = {}
+    user: dict[int, bool] = {}  # by identity, as hashing code takes longer than all the rest
+    codes: list[types.CodeType] = []
 
     def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
         code = frame.f_code
-        known = user.get(code)
+        known = user.get(id(code))
         if known is None:
-            known = user[code] = is_user_code(code, frame.f_globals.get("__name__", ""))
+            codes.append(code)  # kept, so that its identity is not another's
+            known = is_user_code(code, frame.f_globals.get("__name__", ""))
+            user[id(code)] = known
+        if not known and event in SKIPPED:
+            return
         if event == "call":
             if known:
                 if code.co_name == "__init__":
@@ -69,7 +76,7 @@ def watching(reads: Reads) -> Iterator[None]:
                 reads.add_cell(frame.f_locals["self"])
             elif code is PRINT_CODE:
                 raise TraceBreak("Print() acts outside the graph", PRINT_ADVICE)
-        elif event == "return" and code in MAKING_CODES:
+        elif event == "return" and id(code) in MAKING_CODES:
             _note_made(frame.f_locals["self"])
         elif not known:
             return
