@@ -7,10 +7,10 @@ import json
 import statistics
 from collections import defaultdict
 
-from . import frameworks, images, mlp, pointwise, products, sequences
+from . import calls, first_calls, frameworks, images, mlp, pointwise, products, sequences
 from .workload import OURS, PEERS, Figures, measure
 
-FAMILIES = (pointwise, mlp, images, sequences, products)
+FAMILIES = (pointwise, mlp, images, sequences, products, calls)
 
 
 def main() -> None:
@@ -32,6 +32,10 @@ def main() -> None:
         for peer in options.without:
             workload.contenders.pop(peer, None)
         figures = measure(workload, options.rounds, options.budget)
+        found.append(figures)
+        if not options.json:
+            _print(figures)
+    for figures in first_calls.measure(options.words, options.without):
         found.append(figures)
         if not options.json:
             _print(figures)

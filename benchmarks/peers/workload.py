@@ -21,7 +21,8 @@ class Workload:
     """One row of the table.
 
     ``contenders`` makes each contender's call, by name; the peers are made only where they are
-    installed. ``limit`` is the largest ratio of ours to the best peer that is allowed.
+    installed. ``limit`` is the largest ratio of ours to the best peer that is allowed; where
+    ``goal`` is set, to that many microseconds, and the peers are there to compare.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Workload:
     group: str = ""
     """Workloads of one group also have a geometric mean, bounded by ``group_limit``."""
     group_limit: float = 0.0
+    goal: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,8 @@ class Figures:
 
     @property
     def ratio(self) -> float:
-        """Ours over the best peer."""
-        return self.times[OURS] / self.best_peer
+        """Ours over the best peer, or over the goal."""
+        return self.times[OURS] / (self.workload.goal or self.best_peer)
 
 
 def measure(workload: Workload, rounds: int, budget: float) -> Figures:

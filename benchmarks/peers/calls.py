@@ -1,0 +1,43 @@
+"""What a call costs beside its work: a compiled graph of one op on a few numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cellwire as cw
+
+from .frameworks import HAS_JAX, HAS_TORCH, jax, numbers, torch
+from .workload import OURS, Call, Workload
+
+GOAL = 2.0
+"""Microseconds."""
+
+
+def _ours() -> Call:
+    x = cw.Tensor(numbers(0, 4, 4))
+    run = cw.jit(lambda x: cw.ops.exp(x), fullgraph=True)
+    return lambda: run(x)
+
+
+def _torch(compiled: bool) -> Call:
+    t = torch()
+    x = t.from_numpy(numbers(0, 4, 4))
+    run = t.compile(lambda x: t.exp(x)) if compiled else t.exp
+    return lambda: run(x)
+
+
+def _jax() -> Call:
+    j = jax()
+    x = j.numpy.asarray(numbers(0, 4, 4))
+    run = j.jit(lambda x: j.numpy.exp(x))
+    return lambda: run(x).block_until_ready()
+
+
+def workloads() -> list[Workload]:
+    """Return the rows of this family."""
+    peers: dict[str, Any] = {}
+    if HAS_TORCH:
+        peers |= {"torch": lambda: _torch(False), "torch.compile": lambda: _torch(True)}
+    if HAS_JAX:
+        peers["jax"] = _jax
+    return [Workload("call of a one-op graph", 1.0, {OURS: _ours, **peers}, goal=GOAL)]
