@@ -1,7 +1,7 @@
 """Pooling of arrays (N, C, H, W), for eager use.
 
-Float32 and float64 run as one native kernel; other dtypes, and maxima over large kernels, in NumPy,
-one pass per position of the kernel.
+Float32 and float64 run as one native kernel; other dtypes in NumPy, one pass per position of the
+kernel.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from . import pool_native
 from .conv import NO_PADDING
 from .expressions import FLOAT32, FLOAT64, INT32, DType
+from .pool_native import Counting
 from .runtime import SingleKernel
 from .windows import Padding, Pair, Window, crop, pad, tap
 
@@ -33,7 +34,7 @@ def max_pool2d(
     padded = pad(x, padding, lowest)
     best = np.empty((*x.shape[:2], window.out_height, window.out_width), x.dtype)
     taps = np.empty(best.shape, INT32)
-    if _is_native(x.dtype, window):
+    if _is_native(x.dtype):
         _run("max_pool", window, padded, best, taps)
         return best, taps
     np.copyto(best, tap(padded, window, 0, 0))
@@ -60,7 +61,7 @@ def max_pool2d_grad(
     """Return the gradient (N, C, *size) of the input: each output's goes to its maximum."""
     window = Window(*size, kernel, stride, padding, dilation)
     padded = np.zeros((*dout.shape[:2], *window.padded), dout.dtype)
-    if _is_native(dout.dtype, window):
+    if _is_native(dout.dtype):
         _run("max_pool_grad", window, dout, taps.astype(INT32, copy=False), padded)
     else:
         zero = dout.dtype.type(0)
@@ -105,14 +106,14 @@ def avg_pool2d(
     """
     window = Window(x.shape[2], x.shape[3], kernel, stride, padding)
     padded = pad(x, padding)
-    counts = _counts(window, count_padding, spill, divisor, x.dtype)
+    counting = Counting(count_padding, spill, divisor)
     out = np.zeros((*x.shape[:2], window.out_height, window.out_width), x.dtype)
     if x.dtype in (FLOAT32, FLOAT64):
-        _run("avg_pool", window, padded, counts, out)
+        _run("avg_pool", window, padded, out, counting=counting)
         return out
     for row, column in np.ndindex(*kernel):
         out += tap(padded, window, row, column)
-    out /= counts
+    out /= _counts(window, counting, x.dtype)
     return out
 
 
@@ -128,25 +129,24 @@ def avg_pool2d_grad(
 ) -> np.ndarray:
     """Return the gradient (N, C, *size) of the input: each output's is spread over its window."""
     window = Window(*size, kernel, stride, padding)
-    counts = _counts(window, count_padding, spill, divisor, dout.dtype)
+    counting = Counting(count_padding, spill, divisor)
     padded = np.zeros((*dout.shape[:2], *window.padded), dout.dtype)
     if dout.dtype in (FLOAT32, FLOAT64):
-        _run("avg_pool_grad", window, dout, counts, padded)
+        _run("avg_pool_grad", window, dout, padded, counting=counting)
     else:
-        share = dout / counts
+        share = dout / _counts(window, counting, dout.dtype)
         for row, column in np.ndindex(*kernel):
             tap(padded, window, row, column)[...] += share
     return np.ascontiguousarray(crop(padded, padding))
 
 
 @lru_cache(256)
-def _counts(
-    window: Window, count_padding: bool, spill: Pair, divisor: int, dtype: DType
-) -> np.ndarray:
+def _counts(window: Window, counting: Counting, dtype: DType) -> np.ndarray:
     """What each output's (H', W') sum is divided by: how many pixels count, at least one."""
-    if divisor or (count_padding and not any(spill)):
+    count_padding, spill = counting.padding, counting.spill
+    if counting.divisor or (count_padding and not any(spill)):
         shape = (window.out_height, window.out_width)
-        return np.full(shape, divisor or window.kernel[0] * window.kernel[1], dtype)
+        return np.full(shape, counting.divisor or window.kernel[0] * window.kernel[1], dtype)
     around = window.padding
     counted = (window.height, window.width)
     if count_padding:
@@ -157,25 +157,24 @@ def _counts(
     return np.ascontiguousarray(np.maximum(counts, 1), dtype)
 
 
-def _is_native(dtype: DType, window: Window) -> bool:
-    taps = window.kernel[0] * window.kernel[1]
-    return dtype in (FLOAT32, FLOAT64) and taps <= pool_native.MOST_TAPS
+def _is_native(dtype: DType) -> bool:
+    return dtype in (FLOAT32, FLOAT64)
 
 
-def _run(kind: str, window: Window, *arrays: np.ndarray) -> None:
+def _run(kind: str, window: Window, *arrays: np.ndarray, counting: Counting | None = None) -> None:
     """Run a native kernel; the last arrays get the results."""
     floats = next(array.dtype for array in arrays if array.dtype.kind == "f")
     planes = arrays[0].shape[0] * arrays[0].shape[1]
-    kernel = _native(kind, window, floats)
+    kernel = _native(kind, window, floats, counting, len(arrays))
     kernel(*[np.ascontiguousarray(array) for array in arrays], planes=planes)
 
 
 @lru_cache(256)
-def _native(kind: str, window: Window, dtype: DType) -> SingleKernel:
-    build = {
-        "max_pool": pool_native.max_pool,
-        "max_pool_grad": pool_native.max_pool_grad,
-        "avg_pool": pool_native.avg_pool,
-        "avg_pool_grad": pool_native.avg_pool_grad,
-    }[kind]
-    return SingleKernel(build(window, dtype), 3, ("planes",))
+def _native(
+    kind: str, window: Window, dtype: DType, counting: Counting | None, arrays: int
+) -> SingleKernel:
+    if counting is None:
+        maxima = {"max_pool": pool_native.max_pool, "max_pool_grad": pool_native.max_pool_grad}
+        return SingleKernel(maxima[kind](window, dtype), arrays, ("planes",))
+    means = {"avg_pool": pool_native.avg_pool, "avg_pool_grad": pool_native.avg_pool_grad}
+    return SingleKernel(means[kind](window, dtype, counting), arrays, ("planes",))

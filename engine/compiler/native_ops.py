@@ -1,7 +1,7 @@
 """Ops with kernels of their own: steps of a plan that are neither fused loops nor products.
 
-A family (`windowed.py` and its like) has a `NativeOp` for each op. The fuser asks it whether it
-takes a node, the planner for the kernel calls that compute it, the cutter what they cost.
+A family (`windowed.py`, `pooling.py` and their like) has a `NativeOp` for each op. The fuser asks
+it whether it takes a node, the planner for the kernel calls, the cutter what they cost.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class NativeOp:
 @cache
 def native_ops() -> dict[str, NativeOp]:
     """Return the ops of all families, by name."""
-    from . import windowed
+    from . import pooling, windowed
 
-    return {**windowed.OPS}
+    return {**windowed.OPS, **pooling.OPS}
 
 
 def native_op(node: Node) -> NativeOp | None:

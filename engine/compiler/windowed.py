@@ -1,16 +1,13 @@
-"""Convolution and pooling as native steps of a plan."""
+"""Convolution as native steps of a plan."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import replace
 from typing import Any
 
-from ...kernels import pool_native
 from ...kernels.conv_native import ConvKernel
 from ...kernels.gemm import blas_address
-from ...kernels.loops import Buffer, Function, Loop, Store, affine, const
 from ...kernels.runtime import Rows
 from ...kernels.windows import Window
 from ..shape import Aval
@@ -22,7 +19,6 @@ KINDS = {
     "conv2d_input_grad": "input_grad",
     "conv2d_weight_grad": "weight_grad",
 }
-POOLS = ("max_pool2d", "max_pool2d_grad")
 
 
 def _has_kernel(node: Node) -> bool:
@@ -36,21 +32,10 @@ def _convolves(node: Node) -> bool:
     return _has_kernel(node) and same and len(node.inputs) == 2 and node.attributes["groups"] == 1
 
 
-def _pools(node: Node) -> bool:
-    attrs: dict[str, Any] = node.attributes
-    rows, columns = attrs["kernel"]
-    small = rows * columns <= pool_native.MOST_TAPS
-    return _has_kernel(node) and small and not any(attrs["padding"])
-
-
 def _conv_products(node: Node) -> float:
     weight = min(node.inputs, key=lambda v: math.prod(v.sizes))
     large = max(math.prod(node.outputs[0].sizes), math.prod(node.inputs[0].sizes))
     return large * math.prod(weight.sizes[1:])
-
-
-def _pool_products(node: Node) -> float:
-    return math.prod(node.outputs[0].sizes)
 
 
 def _convolution(node: Node, setting: Setting) -> list[KernelStep]:
@@ -82,34 +67,6 @@ def _row_bytes(value: Value, axes: int = 1) -> int:
     return math.prod(value.sizes[axes:]) * value.aval.dtype.itemsize
 
 
-def _pooling(node: Node, setting: Setting) -> list[KernelStep]:
-    output = node.outputs[0]
-    forward = node.op.name == POOLS[0]
-    image = node.inputs[0] if forward else output
-    window = _window(node.attributes, image, node.attributes["kernel"])
-    make = pool_native.max_pool if forward else pool_native.max_pool_grad
-    function = make(window, output.aval.dtype.numpy)
-    function = replace(function, name=_named("pool", function.fingerprint))
-    buffers = (*(setting.base(v) for v in node.inputs), *node.outputs)
-    planes = (image.sizes[0] * image.sizes[1],)
-    rows = Rows(0, tuple(_row_bytes(v, 2) for v in (*node.inputs, *node.outputs)))
-    step = KernelStep(function, buffers, planes, node.outputs, rows)
-    if forward:
-        return [step]
-    count = planes[0] * image.sizes[2] * image.sizes[3]
-    cleared = Rows(0, (output.aval.dtype.itemsize,))
-    return [KernelStep(_clear(output), (output,), (count,), (output,), cleared), step]
-
-
-def _clear(value: Value) -> Function:
-    """Return a kernel that fills ``n`` elements with zeros."""
-    dtype = value.aval.dtype.numpy
-    zero = Store("out", affine("i"), const(0, dtype))
-    loop = Loop("i", "n", (zero,), vector=True)
-    function = Function("clear", (Buffer("out", dtype),), ("n",), (loop,))
-    return replace(function, name=_named("clear", function.fingerprint))
-
-
 def _window(attrs: dict[str, Any], image: Value, kernel: Any) -> Window:
     height, width = image.sizes[2:]
     steps = (tuple(attrs[name]) for name in ("stride", "padding", "dilation"))
@@ -122,5 +79,4 @@ def _named(prefix: str, *parts: object) -> str:
 
 OPS = {
     **dict.fromkeys(KINDS, NativeOp(_convolves, _convolution, _conv_products)),
-    **dict.fromkeys(POOLS, NativeOp(_pools, _pooling, _pool_products)),
 }
