@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import cellwire as cw
 import numpy as np
+
+import cellwire as cw
 from cellwire import nn, ops
 
 LONGEST = 10_000

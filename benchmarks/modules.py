@@ -18,8 +18,9 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-import cellwire as cw
 import numpy as np
+
+import cellwire as cw
 from cellwire import nn, ops
 
 BLOCKS = 6

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import collections
 import copy
+import functools
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..autograd.tensor_hooks import hooks_of
 from ..parameter import Parameter, switches
 from ..tensor import Tensor
-from .chains import SCALARS, Chain, Held, TooLargeError, snapshot
+from .chains import CONTAINERS, SCALARS, Chain, Held, TooLargeError, snapshot
 from .functions import Functions
 from .traced import TraceBreak, in_package
 
@@ -39,6 +42,8 @@ MUTATORS = {
     },
     bytearray: {"append", "extend", "pop", "remove", "clear", "insert", "reverse"},
 }
+CHANGEABLE = (*CONTAINERS, np.ndarray, functools.partial, bytearray)
+"""What the same object may hold something else in, as far as ``snapshot`` looks into objects."""
 CELL_STATE = (
     (("attr", "_cells"),),
     (("attr", "hooks"), ("attr", "version")),
@@ -221,24 +226,45 @@ def _test(source: str, guard: Guard, number: int, names: dict[str, Any]) -> str:
         names[name], names[f"t{number}"] = expected[1], expected[0]
         return f"(v := {source}).__class__ is t{number} and v == {name}"
     names[name] = expected
-    if guard.chain.path[-1:] == (("attr", "_cells"),):  # names and Cells, whose ids last with them
-        names[f"n{number}"] = [key[1] for key, _ in expected[1]]
-        names[f"i{number}"] = [id(held.value) for _, held in expected[1]]
-        if not expected[1]:
-            return f"not {source}"
-        return f"[*(v := {source})] == n{number} and [*map(id, v.values())] == i{number}"
     now = guard.chain.value()
-    if _is_fixed(now) and snapshot(now) == expected:  # the same object is the same value
+    if guard.chain.path[-1:] == (("attr", "_cells"),):  # names and Cells, whose ids last with them
+        return _same_items(source, now, number, names) if expected[1] else f"not {source}"
+    if _is_lasting(now) and snapshot(now) == expected:  # the same object is the same value
         names[f"o{number}"] = now
         return f"((v := {source}) is o{number} or snapshot(v) == {name})"
+    if _has_lasting_items(now) and snapshot(now) == expected:
+        same = _same_items(source, now, number, names)
+        return f"({same} or snapshot({source}) == {name})"
     return f"snapshot({source}) == {name}"
 
 
-def _is_fixed(value: Any) -> bool:
-    """Return whether a value, and all in it, cannot change."""
+def _has_lasting_items(value: Any) -> bool:
+    if type(value) is dict:
+        return all(type(key) is str for key in value) and all(map(_is_lasting, value.values()))
+    plain = isinstance(value, list | tuple) and type(value).__iter__ in (
+        list.__iter__,
+        tuple.__iter__,
+    )
+    return plain and all(map(_is_lasting, value))
+
+
+def _same_items(source: str, now: Any, number: int, names: dict[str, Any]) -> str:
+    """Return the test that a list or dictionary has the very same items, in a text."""
+    items = [*now.values()] if isinstance(now, dict) else [*now]
+    names[f"k{number}"], names[f"i{number}"] = items, [*map(id, items)]  # kept, so that ids last
+    names[f"y{number}"] = type(now)
+    kind = f"(v := {source}).__class__ is y{number}"
+    if not isinstance(now, dict):
+        return f"({kind} and [*map(id, v)] == i{number})"
+    names[f"n{number}"] = [*now]
+    return f"({kind} and [*v] == n{number} and [*map(id, v.values())] == i{number})"
+
+
+def _is_lasting(value: Any) -> bool:
+    """Return whether the same object has the same ``snapshot`` for ever."""
     if type(value) in (tuple, frozenset):
-        return all(_is_fixed(part) for part in value)
-    return type(value) in SCALARS
+        return all(map(_is_lasting, value))
+    return type(value) in SCALARS or not isinstance(value, CHANGEABLE)
 
 
 def _is_number_or_text(expected: Any) -> bool:

@@ -37,7 +37,7 @@ from .making import Arguments, compile_call, name_of, trace_call
 from .open_sizes import Family, family_key
 from .options import open_axes
 from .plan import whole
-from .quick_calls import MAX_QUICK, QuickCall, quick_call
+from .quick_calls import MAX_QUICK, OTHER, QuickCall, quick_call
 from .reasons import Explanation, JitError, JitWarning, tell_where
 from .specialisation import Situation, Specialisation, count_write
 from .structure import LEAF, flatten, unflatten
@@ -103,7 +103,7 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for quick in self.quick:
             result = quick(args, kwargs)
-            if result is not None:
+            if result is not OTHER:
                 return result
         return self._call(args, kwargs)
 
@@ -262,6 +262,9 @@ class Jitted:
         captured = path.captured()
         if captured is None:
             return False, None
+        if path.owned:
+            for tensor in tensors:
+                path.check_apart(tensor.data)
         results = path.plan.run([*[whole(t.data) for t in tensors], *captured])
         call = path.call
         if call.writes or path.outcomes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,8 +23,9 @@ from .memory import Lifetime, place
 from .native_ops import Setting, native_op
 from .report import HostStep, KernelReport, Report
 from .runs import HostCall, NativeRun, Plan, Reader, Tap
+from .write_back import copy_kernel
 
-DIRECT_SLOTS = 256
+DIRECT_SLOTS = 2048
 """Plans with more arrays than this pass only those that a run needs."""
 
 
@@ -76,22 +78,29 @@ class Planner:
         self.kernels: dict[str, Kernel] = {}
         self.arena: dict[Value, int] = {}
         self.report = Report()
-        self.in_place: dict[int, int] = {}
+        self.over: dict[int, int] = {}
+        """Outputs (by position) that a step writes over an input (by position)."""
+        self.backs: dict[int, int] = {}
+        """Outputs that are copied over an input when all steps are done."""
+        self.memory: dict[Value, Value] = {}
+        """The inputs that values are written over."""
         self.alone = False
         self.threads = thread_count()
 
     def build(self) -> Plan:
         """Return the plan."""
         steps = [step for group in self.fusion.groups for step in self._lower(group)]
-        self._assign_slots(steps)
         self._find_in_place(steps)
+        self._assign_slots(steps)
+        steps += self._write_backs(steps)
         runs = self._runs(steps)
         arena = self._assign_arena(runs)
         parts, ends = self._parts(steps, runs, arena)
         constants = list(self.graph.constants.values())
         self._fill_report(steps)
         self.report.native_runs = sum(isinstance(p, NativeRun) for p in parts)
-        outputs = [self._reader(v) for v in self.graph.outputs]
+        outputs = [self._result(i) for i in range(len(self.graph.outputs))]
+        places = {value: place for place, value in enumerate(self.made)}
         shared = [np.ascontiguousarray(a).reshape(a.shape) for a in constants]
         first_made = len(self.graph.inputs) + len(shared)
         return Plan(
@@ -107,8 +116,9 @@ class Planner:
                 Tap(original, self._ready(value, ends), self._reader(value))
                 for original, value in self.tapped.items()
             ),
-            self.in_place,
-            parts[0].bound if self.alone and len(parts) == 1 else None,  # pyright: ignore[reportAttributeAccessIssue]
+            in_place={places[self.graph.outputs[i]]: t for i, t in self.over.items()},
+            settled=frozenset((*self.over, *self.backs)),
+            direct=parts[0].bound if self.alone and len(parts) == 1 else None,  # pyright: ignore[reportAttributeAccessIssue]
         )
 
     # -- steps -------------------------------------------------------------------------------
@@ -169,7 +179,8 @@ class Planner:
         """Give a place in the call's list to inputs, constants, outputs and what NumPy touches."""
         for value in (*self.graph.inputs, *self.graph.constants):
             self.slot[value] = len(self.slot)
-        visible = {self._base(v) for v in self.graph.outputs}
+        outputs = enumerate(self.graph.outputs)
+        visible = {self._base(v) for i, v in outputs if i not in self.backs}
         for step in steps:
             if isinstance(step, Group):
                 for node in step.nodes:
@@ -205,8 +216,7 @@ class Planner:
         return arena
 
     def _find_in_place(self, steps: Sequence[NativeStep | Group]) -> None:
-        """Let outputs overwrite inputs where nothing reads the old value afterwards."""
-        places = {value: place for place, value in enumerate(self.made)}
+        """Let outputs overwrite inputs: at once where nothing reads the old value afterwards."""
         makers = {value: i for i, step in reversed([*enumerate(steps)]) for value in _written(step)}
         reads: dict[Value, list[int]] = {}
         for i, step in enumerate(steps):
@@ -216,19 +226,36 @@ class Planner:
         borrowed = {self._base(value) for value in self.graph.outputs}
         for output, target in self.writes.items():
             value, source = self.graph.outputs[output], self.graph.inputs[target]
-            if value not in places or given[value] > 1:
+            if value not in makers or source in borrowed:
                 continue
-            maker, readers = makers[value], reads.get(source, [])
-            step = steps[maker]
-            if isinstance(step, Group) or step.group.space is None or step.group.space.inner:
-                continue
-            if any(r > maker for r in readers) or source in borrowed:
-                continue
-            if maker in readers and not self._elementwise(step, value, source):
-                continue
-            if step.group.kind == "gemm" and self._contracts(step.group, source):
-                continue
-            self.in_place[places[value]] = target
+            maker = makers[value]
+            at_once = given[value] == 1 and not any(r > maker for r in reads.get(source, ()))
+            if at_once and self._may_overwrite(steps[maker], value, source):
+                self.over[output] = target
+                self.memory[value] = source
+            else:
+                self.backs[output] = target
+
+    def _may_overwrite(self, step: NativeStep | Group, value: Value, source: Value) -> bool:
+        """Return whether a step may write ``value`` into the memory of ``source``."""
+        if isinstance(step, Group) or step.group.space is None or step.group.space.inner:
+            return False
+        if source in self._read(step) and not self._elementwise(step, value, source):
+            return False
+        return step.group.kind != "gemm" or not self._contracts(step.group, source)
+
+    def _write_backs(self, steps: Sequence[NativeStep | Group]) -> list[NativeStep]:
+        """Return the copies with which a plan ends."""
+        made: list[NativeStep] = []
+        for output, target in self.backs.items():
+            value = self.graph.outputs[output]
+            kernel = copy_kernel(value.aval.dtype.itemsize)
+            self.kernels.setdefault(kernel.name, kernel)
+            source, size = self.graph.inputs[target], value.aval.dtype.itemsize
+            group, rows = Group("write back", [], 0), Rows(0, (size, size))
+            count = (math.prod(value.sizes),)
+            made.append(NativeStep(kernel, (value, source), count, (source,), group, rows))
+        return made
 
     def _read(self, step: NativeStep | Group) -> set[Value]:
         if isinstance(step, NativeStep):
@@ -277,8 +304,7 @@ class Planner:
 
     def _memory(self, value: Value) -> Value:
         """Return what stands for a value's memory: the input that it is written over, if any."""
-        target = self.in_place.get(self.made.index(value)) if value in self.made else None
-        return value if target is None else self.graph.inputs[target]
+        return self.memory.get(value, value)
 
     def _parts(
         self,
@@ -353,9 +379,16 @@ class Planner:
             return Reader(self.slot[value], shape)
         return Reader(self.slot[access.base], shape, access.strides, access.offset)
 
+    def _result(self, output: int) -> Reader:
+        """Return where an output is read: what was copied over an input is read there."""
+        target = self.backs.get(output)
+        value = self.graph.outputs[output] if target is None else self.graph.inputs[target]
+        return self._reader(value)
+
     def _ready(self, value: Value, ends: Sequence[int]) -> int:
-        base = self._base(value)
-        ready = -1
+        base, ready = self._base(value), -1
+        if base in self.graph.inputs:
+            return ready
         for step, end in zip(self.steps, ends, strict=True):
             if base in _written(step):
                 ready = end
@@ -371,7 +404,7 @@ class Planner:
         inputs = len(self.graph.inputs)
         for position, read in enumerate(outputs):
             constant = inputs <= read.slot < first_made
-            borrowed = read.slot < inputs and position not in self.given
+            borrowed = read.slot < inputs and position not in self.given | self.backs.keys()
             if constant or borrowed or (read.slot in seen and read.slot >= first_made):
                 copied.add(position)
             seen.add(read.slot)

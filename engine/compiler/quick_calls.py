@@ -1,18 +1,19 @@
 """Calls that come again as they were: one generated function checks one and runs it.
 
 Looking up a call's signature costs more than a small kernel. Where the arguments are plain tensors
-and numbers, and the plan is one native run that writes in place or nothing, everything that must
-hold is known when the path is compiled; so the check, the new arrays and the call of machine code
-are one function. What it does not recognise goes the long way.
+and numbers, and the plan is one native run, everything that must hold is known when the path is
+compiled; so the check, the new arrays, the call of machine code and the writes are one function.
+What it does not recognise goes the long way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from .. import random as streams
 from ..autograd.tensor_hooks import hooked
 from ..context import context
 from ..ops.registry import records, traces
@@ -20,7 +21,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .arguments import is_input
 from .plan import Plan
-from .specialisation import Specialisation, count_write
+from .specialisation import Specialisation, owner
 from .structure import LEAF, unflatten
 
 MAX_QUICK = 4
@@ -30,7 +31,10 @@ MAX_CHECKS = 256
 """Lines of a function: with more arguments than these look at, the long way costs little more."""
 
 QuickCall = Callable[[tuple[Any, ...], dict[str, Any]], Any]
-"""Returns the results for these arguments; None where the call is another one."""
+"""Returns the results for these arguments; ``OTHER`` where the call is another one."""
+
+OTHER: Final = object()
+"""What a quick call returns that leaves the call to the long way."""
 
 RUN = Plan.run
 """What runs plans while nobody measures them."""
@@ -44,15 +48,13 @@ def quick_call(
 ) -> QuickCall | None:
     """Return the function for calls like this one, which took ``path``; None if there is none."""
     plan = path.plan
-    if path.outcomes or path.held is None or plan.direct is None or plan.copies:
+    if path.held is None or plan.direct is None or plan.copies:
         return None
     first = len(plan.inputs) + len(plan.shared)
-    if not path.call.results or any(r.strides is not None or r.slot < first for r in plan.results):
+    made = [r for i, r in enumerate(plan.results) if i not in plan.settled]
+    if any(r.strides is not None or r.slot < first for r in made):
         return None
-    if any(r.slot - first in plan.in_place for r in plan.results[: path.call.results]):
-        return None
-    written = [r.slot - first for r in plan.results[path.call.results :]]
-    if any(position not in plan.in_place for position in written):
+    if not plan.settled.isdisjoint(range(path.call.results)):
         return None
     writer = Writer(path)
     given = [(f"a{i}", f"args[{i}]", arg) for i, arg in enumerate(args)]
@@ -68,11 +70,12 @@ class Writer:
         self.path = path
         self.names: dict[str, Any] = {
             "Tensor": Tensor, "new": object.__new__, "array": np.array, "empty": np.empty,
-            "missing": object(),
+            "missing": object(), "other": OTHER,
             "traces": traces, "records": records, "hooked": hooked, "context": context,
             "Plan": Plan, "run": RUN, "hold": path.reads.hold, "lock": path.plan.lock,
-            "unflatten": unflatten, "note": count_write, "structure": path.call.structure,
-            "float32": np.float32,
+            "unflatten": unflatten, "structure": path.call.structure, "float32": np.float32,
+            "owner": owner, "owned": path.owned, "state": streams.state, "copyto": np.copyto,
+            "parameters": [t for t in path.call.writes if isinstance(t, Parameter)],
         }  # fmt: skip
         self.lines: list[str] = []
         self.slots: list[str] = []
@@ -86,7 +89,7 @@ class Writer:
 
     def test(self, text: str) -> None:
         """Go the long way where ``text`` is true."""
-        self.lines.append(f"if {text}: return None")
+        self.lines.append(f"if {text}: return other")
 
     def argument(self, name: str, source: str, given: Any) -> bool:
         """Check one argument, which ``source`` is, as the signature does; whether it can be."""
@@ -115,6 +118,8 @@ class Writer:
             self.lines.append(f"d{i} = {name}.data")
             self.test(f"d{i}.dtype is not {dtype} or d{i}.shape != {shape}")
             self.test(f"d{i}.strides != {whole}")
+            if self.path.owned:
+                self.test(f"id(d{i} if d{i}.base is None else owner(d{i})) in owned")
             self.slots.append(f"id(d{i})")
             return leaf.data.strides == self.names[whole]
         if kind is float and is_input(leaf, i, self.path.promoted):
@@ -141,24 +146,30 @@ class Writer:
         self.test("not hold()")
         self._captured()
         made = self._made()
-        with_lock = f"with lock: call(pack(address, {', '.join(self.slots)}))"
-        self.lines += [with_lock, *made]
+        self.lines.append(f"with lock: call(pack(address, {', '.join(self.slots)}))")
+        self.lines += [*self._settled(made), *self._wrapped(made)]
         text = "def quick(args, kwargs):\n" + "".join(f"    {line}\n" for line in self.lines)
         exec(compile(text, "<quick call>", "exec"), self.names)
         return self.names["quick"]
 
     def _captured(self) -> None:
         """Look whether the captured tensors still have the arrays of the last call."""
-        for number, (tensor, array) in enumerate(self.path.held or ()):
+        path = self.path
+        for number, (tensor, array) in enumerate(path.held or ()):
             known = self.bind(f"h{number}", array)
             self.test(f"{self.bind(f'c{number}', tensor)}.data is not {known}")
-        plan = self.path.plan
-        fixed = [*self.path.arrays, *plan.shared]
+        if path.outcomes and path.draws:
+            self.lines += ["stream = state()", "before = stream.save()"]
+        keys = {position: self.bind(f"q{position}", key) for position, key in path.keys}
+        self.lines += [f"w{name} = {name}.take().data" for name in keys.values()]
+        fixed = [*path.arrays, *path.plan.shared]
         self.bind("keep", fixed)
-        self.slots += [repr(id(array)) for array in fixed]
+        self.slots += [
+            f"id(w{keys[i]})" if i in keys else repr(id(array)) for i, array in enumerate(fixed)
+        ]
 
     def _made(self) -> list[str]:
-        """Make the arrays of the results; return the lines that wrap them."""
+        """Make the arrays of the results; return what each output of the plan is called."""
         plan = self.path.plan
         assert plan.direct is not None
         self.names["call"], self.names["pack"], self.names["address"] = plan.direct.parts
@@ -172,10 +183,32 @@ class Writer:
             )
             self.slots.append(f"id(o{number})")
         first = len(plan.inputs) + len(plan.shared)
-        results = [read.slot - first for read in plan.results[: self.path.call.results]]
-        counts = [f"note({self.bind(f'p{i}', t)})" for i, t in enumerate(self.path.call.writes)]
+        return [f"o{read.slot - first}" for read in plan.results]
+
+    def _settled(self, made: Sequence[str]) -> list[str]:
+        """Return the lines that look at the branches taken, then write what is not written yet."""
+        path, lines = self.path, []
+        end = path.call.results + len(path.call.writes)
+        tests = []
+        for number, guard in enumerate(path.outcomes):
+            tests.append(f"{self.bind(f'g{number}', guard.holds)}({made[end + number]})")
+        if tests:
+            lines.append(f"if not ({' and '.join(tests)}):")
+            lines += ["    stream.restore(before)"] if path.draws else []
+            lines.append("    return other")
+        for number, tensor in enumerate(path.call.writes, path.call.results):
+            if number not in path.plan.settled:
+                target = self.bind(f"p{number}", tensor)
+                lines.append(f"copyto({target}.data, {made[number]})")
+        if self.names["parameters"]:
+            lines.append("for parameter in parameters: parameter.version += 1")
+        return lines
+
+    def _wrapped(self, made: Sequence[str]) -> list[str]:
+        """Return the lines that make the result."""
+        results = made[: self.path.call.results]
         if self.path.call.structure is LEAF:
-            return [*counts, "r = new(Tensor)", f"r.data = o{results[0]}", "return r"]
-        wrapped = [f"r{i} = new(Tensor); r{i}.data = o{number}" for i, number in enumerate(results)]
+            return ["r = new(Tensor)", f"r.data = {results[0]}", "return r"]
+        wrapped = [f"r{i} = new(Tensor); r{i}.data = {name}" for i, name in enumerate(results)]
         listed = ", ".join(f"r{i}" for i in range(len(results)))
-        return [*counts, *wrapped, f"return unflatten(structure, [{listed}])"]
+        return [*wrapped, f"return unflatten(structure, [{listed}])"]

@@ -96,6 +96,9 @@ class Plan:
     copies: frozenset[int]
     taps: tuple[Tap, ...] = ()
     in_place: dict[int, int] = field(default_factory=dict)
+    """Which of ``made`` share their memory with which inputs."""
+    settled: frozenset[int] = frozenset()
+    """Outputs that lie in the memory of the input that they are written to."""
     direct: Bound | None = None
     lock: threading.Lock = field(default_factory=_new_lock)
 

@@ -32,17 +32,27 @@ class Specialisation:
     recorded: GraphOp | None = None
     gradient_reads: Reads = field(default_factory=Reads)
     held: list[tuple[Tensor, np.ndarray]] | None = None
-    """Captured tensors with their arrays at the last call; None if each call takes new ones."""
+    """Captured tensors, random keys apart, with their arrays at the last call; None if each call
+    takes new ones."""
     arrays: list[np.ndarray] = field(default_factory=list)
-    draws: bool = False
-    """Whether each call draws random keys."""
+    """The captured tensors' arrays, with places for random keys."""
+    keys: tuple[tuple[int, RandomKey], ...] = ()
+    """Random keys that each call draws, and where among the captured tensors they stand."""
+    owned: frozenset[int] = frozenset()
+    """Identities of the arrays that own the memory which the plan writes."""
     long_calls: int = 0
     """Calls that were looked up by their signature."""
     quick: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
     """The function that checks and runs such a call at once, if one was made."""
 
     def __post_init__(self) -> None:
-        self.draws = any(isinstance(tensor, RandomKey) for tensor in self.call.captured)
+        captured = enumerate(self.call.captured)
+        self.keys = tuple((i, t) for i, t in captured if isinstance(t, RandomKey))
+
+    @property
+    def draws(self) -> bool:
+        """Whether each call draws random keys."""
+        return bool(self.keys)
 
     def matches(self, values: Sequence[np.ndarray]) -> bool:
         """Return whether Python's branches go the same way on these values."""
@@ -59,20 +69,48 @@ class Specialisation:
 
     def captured(self) -> list[np.ndarray] | None:
         """Return the captured tensors' arrays; None if one has another shape than was traced."""
-        if self.held is not None:
-            for tensor, array in self.held:
-                if tensor.data is not array:
-                    break
-            else:
-                return self.arrays
-        arrays = [tensor.data for tensor in self.call.captured_now()]
-        specs = self.plan.inputs[len(self.plan.inputs) - len(arrays) :]
-        if any(a.shape != s or a.dtype != d for a, (s, d) in zip(arrays, specs, strict=True)):
+        same = self.held is not None and all(t.data is array for t, array in self.held)
+        if not same and not self._hold():
             return None
-        self.arrays = [whole(array) for array in arrays]
-        lasting = all(a is b for a, b in zip(arrays, self.arrays, strict=True)) and not self.draws
-        self.held = list(zip(self.call.captured, arrays, strict=True)) if lasting else None
-        return self.arrays
+        if not self.draws:
+            return self.arrays
+        arrays = list(self.arrays)
+        for position, key in self.keys:
+            arrays[position] = key.take().data
+        return arrays
+
+    def _hold(self) -> bool:
+        """Take the captured tensors' arrays of now; return whether they are as traced."""
+        captured = self.call.captured
+        lasting = [(i, t) for i, t in enumerate(captured) if not isinstance(t, RandomKey)]
+        specs = self.plan.inputs[len(self.plan.inputs) - len(captured) :]
+        now = [(tensor, tensor.data) for _, tensor in lasting]
+        for (i, _), (_, array) in zip(lasting, now, strict=True):
+            if (array.shape, array.dtype) != specs[i]:
+                return False
+        self._check_apart(now)
+        self.arrays = [np.empty(0)] * len(captured)
+        for (i, _), (_, array) in zip(lasting, now, strict=True):
+            self.arrays[i] = whole(array)
+        contiguous = all(self.arrays[i] is a for (i, _), (_, a) in zip(lasting, now, strict=True))
+        self.held = now if contiguous else None
+        return True
+
+    def _check_apart(self, now: Sequence[tuple[Tensor, np.ndarray]]) -> None:
+        """Note whose memory the plan writes; ``TraceBreak`` if it reads that by another name."""
+        written = set(map(id, self.call.writes))
+        self.owned = frozenset(id(owner(a)) for t, a in now if id(t) in written)
+        for tensor, array in now:
+            if id(tensor) not in written:
+                self.check_apart(array)
+
+    def check_apart(self, array: np.ndarray) -> None:
+        """Raise ``TraceBreak`` if a plan would write into what it was given as an input."""
+        if id(owner(array)) in self.owned:
+            raise TraceBreak(
+                "a tensor shares its memory with a Parameter that the function writes",
+                "give it memory of its own (copy)",
+            )
 
 
 @dataclass(slots=True)
@@ -104,3 +142,10 @@ def count_write(tensor: Tensor) -> None:
     if isinstance(tensor, Parameter):
         registry.note_write(tensor)
         tensor.version += 1
+
+
+def owner(array: np.ndarray) -> np.ndarray:
+    """Return the array that owns the memory which ``array`` shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
