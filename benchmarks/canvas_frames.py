@@ -13,9 +13,6 @@ import time
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QPointF
-from PySide6.QtGui import QPaintEvent
-
 from cellwire.app import theme
 from cellwire.app.canvas.view import CanvasView
 from cellwire.app.main import make_application
@@ -23,6 +20,8 @@ from cellwire.app.state import EditorState
 from cellwire.nodes import changes as c
 from cellwire.nodes.document import Document
 from cellwire.nodes.items import Edge, NodeItem
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QPaintEvent
 
 ZOOMS = (2.0, 1.0, 0.7, 0.5, 0.45, 0.35, 0.25, 0.15, 0.06)
 FRAMES = 25

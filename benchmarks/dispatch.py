@@ -19,9 +19,8 @@ from typing import Any
 for _name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(_name, None)
 
-import numpy as np  # noqa: E402 - the environment is read when NumPy is loaded
-
 import cellwire as cw  # noqa: E402
+import numpy as np  # noqa: E402 - the environment is read when NumPy is loaded
 from cellwire.engine.autograd import Record  # noqa: E402
 
 ROUNDS = 15

@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import cellwire as cw
+import numpy as np
 from cellwire import nn, ops
 
 LONGEST = 10_000

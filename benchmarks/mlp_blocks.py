@@ -17,9 +17,8 @@ from typing import Any
 for _name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(_name, None)
 
-import numpy as np  # noqa: E402 - the environment is read when NumPy is loaded
-
 import cellwire as cw  # noqa: E402
+import numpy as np  # noqa: E402 - the environment is read when NumPy is loaded
 from cellwire.engine.run import graph as run  # noqa: E402
 from cellwire.engine.run.groups import CompiledGroup  # noqa: E402
 from cellwire.engine.run.units import Clock  # noqa: E402

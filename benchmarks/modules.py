@@ -18,9 +18,8 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-import numpy as np
-
 import cellwire as cw
+import numpy as np
 from cellwire import nn, ops
 
 BLOCKS = 6
