@@ -12,8 +12,8 @@ from ..autograd.backward import run_backward, zeros_for
 from ..dtype import bool_
 from ..ops.registry import Entry
 from ..tensor import Tensor
-from .graph import Graph, Value
-from .simplify import all_values, eliminate_dead
+from .graph import Graph, Value, all_values
+from .simplify import eliminate_dead
 from .trace import Trace, tracing
 from .traced import Traced
 

@@ -17,10 +17,9 @@ from ..dtype import bfloat16
 from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
 from .access import Access, natural_strides, view_access
 from .gemm import gemm_shape, operand
-from .graph import Graph, Node, Value
+from .graph import Graph, Node, Value, all_values
 from .native_ops import native_op, reads_in_place
 from .pointwise import BUILDER, compute_dtype
-from .simplify import all_values
 from .space import NONE, Space, make_space, staged
 
 MAX_OPS = 64

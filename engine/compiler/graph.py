@@ -200,3 +200,11 @@ def format_graph(graph: Graph) -> str:
         lines.append(f"  {left} = {node.op.name}({reads}{attrs}){where}")
     lines.append(f"outputs ({', '.join(map(repr, graph.outputs))})")
     return "\n".join(lines)
+
+
+def all_values(graph: Graph) -> list[Value]:
+    """Return every value of the graph."""
+    values = [*graph.inputs, *graph.constants]
+    for node in graph.nodes:
+        values.extend(node.outputs)
+    return values

@@ -15,9 +15,9 @@ from ..ops.registry import GradRule, Host, Op
 from ..shape import Aval
 from ..tensor import Tensor
 from .differentiate import differentiate
-from .graph import Graph, Value
+from .graph import Graph, Value, all_values
 from .plan import Plan, compile_graph
-from .simplify import all_values, eliminate_dead
+from .simplify import eliminate_dead
 from .structure import flatten, opaque_part, unflatten
 from .trace import TracedCall, is_tensor, trace
 from .traced import RandomKey, TraceBreak
