@@ -235,15 +235,15 @@ class Fuser:
                 continue
             makers.append(number)
         alone = self._add(Group("loop", [node], 0))
-        alone.space = self._space([node])
-        if alone.space is None:
-            alone.kind, alone.reason = "host", f"{node.op.name} has no loop form for these shapes"
-            return
         if len(makers) > 1 and self._try_merge([*makers, alone.number]):
             return
         for number in sorted(makers, reverse=True):
-            if self._try_merge([number, self.group_of[node]]):
-                continue
+            self._try_merge([number, self.group_of[node]])
+        if alone.number in self.groups and alone.space is None:
+            alone.space = self._space([node])
+            if alone.space is None:
+                alone.kind = "host"
+                alone.reason = f"{node.op.name} has no loop form for these shapes"
 
     def _joins(self, number: int) -> bool:
         return self.groups[number].kind in ("loop", "gemm")

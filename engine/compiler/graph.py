@@ -33,13 +33,19 @@ class Value:
     index: int
     aval: Aval
     origin: Origin | None = None
+    _sizes: list[tuple[int, ...]] = field(default_factory=list, init=False, repr=False)
+    """The sizes, once they were asked for: passes ask many thousand times."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The shape as numbers; a size that is a symbol raises ``GraphError``."""
+        known = self._sizes
+        if known:
+            return known[0]
         sizes = tuple(d for d in self.aval.shape if isinstance(d, int))
         if len(sizes) != len(self.aval.shape):
             raise GraphError(f"{self!r} is {self.aval}: plans need sizes that are numbers")
+        known.append(sizes)
         return sizes
 
     def __repr__(self) -> str:

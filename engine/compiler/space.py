@@ -70,11 +70,14 @@ class _Unifier:
         return len(self.parent) - 1
 
     def find(self, axis: int) -> int:
-        while self.parent[axis] != axis:
-            axis = self.parent[axis]
+        parent = self.parent
+        while parent[axis] != axis:
+            axis = parent[axis]
         return axis
 
     def join(self, a: int, b: int) -> bool:
+        if a == b:
+            return True
         a, b = self.find(a), self.find(b)
         if self.extent[a] != self.extent[b]:
             return False
@@ -83,7 +86,7 @@ class _Unifier:
         return True
 
     def axes_of(self, shape: Sequence[int]) -> tuple[int, ...]:
-        return tuple(NONE if size == 1 else self.new(size) for size in shape)
+        return tuple([NONE if size == 1 else self.new(size) for size in shape])
 
 
 def reduced_axes(node: Node) -> tuple[int, ...]:
@@ -156,11 +159,14 @@ def _join_axes(
         if made is None:
             return None
         axes[output] = made
-    found = {v: tuple(NONE if a == NONE else union.find(a) for a in t) for v, t in axes.items()}
+    final = [union.find(axis) for axis in range(len(union.parent))]
+    final.append(NONE)  # which is the last one's place
+    found = {v: tuple([final[a] for a in t]) for v, t in axes.items()}
     for classes in found.values():
-        kept = [c for c in classes if c != NONE]
-        if len(set(kept)) != len(kept):
-            return None
+        if len(classes) > 1:
+            kept = [c for c in classes if c != NONE]
+            if len(set(kept)) != len(kept):
+                return None
     extents = {c: union.extent[c] for t in found.values() for c in t if c != NONE}
     return found, extents, used
 
@@ -171,18 +177,20 @@ def _join_broadcast(
     inputs: Iterable[Value],
     output: Value,
 ) -> tuple[int, ...] | None:
-    made = [NONE for _ in output.sizes]
+    sizes = output.sizes
+    made = [NONE] * len(sizes)
     for value in inputs:
-        for back, axis in enumerate(reversed(axes[value]), start=1):
-            if axis == NONE:
-                continue
-            if made[-back] == NONE:
-                made[-back] = axis
-            elif not union.join(made[-back], axis):
-                return None
-    for back, size in enumerate(reversed(output.sizes), start=1):
-        if size != 1 and made[-back] == NONE:
-            made[-back] = union.new(size)
+        back = len(sizes) - len(axes[value])
+        for axis in axes[value]:
+            if axis != NONE:
+                if made[back] == NONE:
+                    made[back] = axis
+                elif made[back] != axis and not union.join(made[back], axis):
+                    return None
+            back += 1
+    for position, size in enumerate(sizes):
+        if size != 1 and made[position] == NONE:
+            made[position] = union.new(size)
     return tuple(made)
 
 
