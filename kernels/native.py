@@ -42,6 +42,8 @@ class Library:
     """Loaded machine code; it stays in memory while this object is referenced."""
 
     addresses: dict[str, int]
+    key: str
+    """What the code is kept by on disk."""
     compiled: bool
     seconds: float
     _tracker: object = field(repr=False, compare=False)
@@ -65,7 +67,7 @@ def compile_module(
     names = [kernel.name for kernel in kernels]
     if len(set(names)) != len(names):
         raise ValueError(f"kernels of one module need different names, got {names}")
-    key = object_key([kernel.text for kernel in kernels], target)
+    key = module_key(kernels, target)
     with _LOCK:
         image = load_object(key)
         compiled = image is None
@@ -74,7 +76,26 @@ def compile_module(
             store_object(key, image)
         tracker = _link(image, names, imports or {})
     addresses = {name: tracker[name] for name in names}
-    return Library(addresses, compiled, time.perf_counter() - started, tracker)
+    return Library(addresses, key, compiled, time.perf_counter() - started, tracker)
+
+
+def module_key(kernels: Sequence[Kernel], target: Target | None = None) -> str:
+    """Return what the machine code of these kernels is kept by."""
+    return object_key([kernel.text for kernel in kernels], target or host())
+
+
+def load_module(
+    names: Sequence[str], key: str, imports: Mapping[str, int] | None = None
+) -> Library | None:
+    """Return machine code from the disk cache, or None if it is not there."""
+    started = time.perf_counter()
+    with _LOCK:
+        image = load_object(key)
+        if image is None:
+            return None
+        tracker = _link(image, names, imports or {})
+    addresses = {name: tracker[name] for name in names}
+    return Library(addresses, key, False, time.perf_counter() - started, tracker)
 
 
 def module_text(kernels: Sequence[Kernel], target: Target | None = None) -> str:

@@ -10,21 +10,26 @@ C API puts it, because asking for it in Python costs a microsecond an array.
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
 from .blas_threads import THREADS_FROM, on_one_thread
 from .conv_native import ConvKernel
-from .gemm import BlasGemm, Product
-from .native import Kernel, Library, compile_module
+from .gemm import BlasGemm
+from .native import Kernel, Library, compile_module, load_module, module_key
 from .program_code import DATA_OFFSET, print_program
 from .target import Target
 from .workers import worker_library, workers
+
+BlasCall: TypeAlias = "tuple[tuple[str, ...], tuple[int | str, ...]]"
+"""A kernel's ints, and rows, columns and inner size of what it lets BLAS multiply in one call."""
 
 
 @dataclass(frozen=True)
@@ -107,17 +112,17 @@ class Program:
 class Entry:
     """A compiled program."""
 
-    __slots__ = ("_blas", "_pack", "_run", "library", "parts", "program")
+    __slots__ = ("_pack", "_run", "library", "parts", "products", "program")
 
     def __init__(
         self,
         program: Program,
         library: Library,
         parts: Sequence[Library] = (),
-        kernels: Sequence[Kernel] = (),
+        products: Mapping[str, BlasCall] | None = None,
     ) -> None:
         self.program = program
-        self._blas = {k.name: found for k in kernels if (found := _blas_product(k))}
+        self.products = dict(products or {})
         self.library = library
         self.parts = tuple(parts)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(library[program.name])
@@ -149,27 +154,30 @@ class Entry:
         words += [item if isinstance(item, int) else item.ctypes.data for item in fixed]
         words += [sizes[name] for name in self.program.ints]
         table = struct.pack(f"{len(words)}q", *words)
-        work = [self._work(step, sizes) for step in self.program.steps if step.kernel in self._blas]
+        steps = self.program.steps
+        work = [self._work(step, sizes) for step in steps if step.kernel in self.products]
         # Parts are the threads' share of a product; BLAS is not to cut it once more.
         single = work and (self.program.parts > 1 or max(work) < THREADS_FROM)
         run = on_one_thread(self._run) if single else self._run
-        return Bound(self, run, self._pack, table, tuple(fixed))
+        return Bound(self, run, self._pack, table, tuple(fixed), sizes)
 
     def _work(self, step: Step, sizes: Mapping[str, int]) -> int:
         """Return how many multiplications a step's call of BLAS does."""
-        names, product = self._blas[step.kernel]
+        names, lengths = self.products[step.kernel]
         given = [sizes[i] if isinstance(i, str) else i for i in step.ints]
         known = dict(zip(names, given, strict=True))
-        m, n, k = (known[s] if isinstance(s, str) else s for s in (product.m, product.n, product.k))
-        return m * n * k
+        return math.prod(known[s] if isinstance(s, str) else s for s in lengths)
 
 
-def _blas_product(kernel: Kernel) -> tuple[tuple[str, ...], Product] | None:
-    """Return a kernel's ints, and what it lets BLAS multiply in one call; it may make many."""
-    if isinstance(kernel, ConvKernel):
-        gemm = kernel.gemm
-        return (kernel.ints, gemm.product) if isinstance(gemm, BlasGemm) else None
-    return (kernel.ints, kernel.product) if isinstance(kernel, BlasGemm) else None
+def blas_calls(kernels: Sequence[Kernel]) -> dict[str, BlasCall]:
+    """Return what kernels let BLAS multiply in one call, by name; they may make many."""
+    found: dict[str, BlasCall] = {}
+    for kernel in kernels:
+        gemm = kernel.gemm if isinstance(kernel, ConvKernel) else kernel
+        if isinstance(gemm, BlasGemm) and isinstance(kernel, ConvKernel | BlasGemm):
+            product = gemm.product
+            found[kernel.name] = kernel.ints, (product.m, product.n, product.k)
+    return found
 
 
 class Bound:
@@ -180,7 +188,7 @@ class Bound:
     the fixed buffers allow.
     """
 
-    __slots__ = ("_address", "_arrays", "_keep", "_pack", "_run")
+    __slots__ = ("_address", "_arrays", "_buffer", "_pack", "_run", "entry", "fixed", "ints")
 
     def __init__(
         self,
@@ -189,12 +197,13 @@ class Bound:
         pack: Callable[..., bytes],
         table: bytes,
         fixed: tuple[np.ndarray | int, ...],
+        ints: Mapping[str, int],
     ) -> None:
         self._run, self._pack = run, pack
         self._arrays = entry.program.arrays
-        buffer = ctypes.create_string_buffer(table, len(table) or 1)
-        self._address = ctypes.addressof(buffer)
-        self._keep = (entry, buffer, fixed)
+        self._buffer = ctypes.create_string_buffer(table, len(table) or 1)
+        self._address = ctypes.addressof(self._buffer)
+        self.entry, self.fixed, self.ints = entry, fixed, ints
 
     @property
     def parts(self) -> tuple[Callable[[bytes], None], Callable[..., bytes], int]:
@@ -215,15 +224,42 @@ def build_entry(program: Program, kernels: Sequence[Kernel]) -> Entry:
     missing = [step.kernel for step in program.steps if step.kernel not in known]
     if missing:
         raise ValueError(f"program {program.name} calls {missing[0]}, which is not among {known}")
-    imports: dict[str, int] = {}
-    if program.parts > 1:
-        imports["cellwire_wait"] = worker_library()["cellwire_wait"]
+    imports, products = _imports(program), blas_calls(kernels)
     if len(kernels) == 1:
         library = compile_module([*kernels, program], imports=imports)
-        return Entry(program, library, (), kernels)
+        return Entry(program, library, (), products)
     libraries = [_library(kernel) for kernel in kernels]
     imports |= {k.name: lib[k.name] for k, lib in zip(kernels, libraries, strict=True)}
-    return Entry(program, compile_module([program], imports=imports), libraries, kernels)
+    return Entry(program, compile_module([program], imports=imports), libraries, products)
+
+
+def load_entry(
+    program: Program,
+    objects: Sequence[tuple[tuple[str, ...], str]],
+    products: Mapping[str, BlasCall],
+) -> Entry | None:
+    """Return an entry whose machine code is on disk, or None if some of it is not there.
+
+    ``objects`` are the names and the key of each module, the program's last.
+    """
+    imports = _imports(program)
+    libraries: list[Library] = []
+    *parts, (names, key) = objects
+    for own, part in parts:
+        library = _libraries.get(part) or load_module(own, part)
+        if library is None:
+            return None
+        _libraries[part] = library
+        libraries.append(library)
+        imports |= library.addresses
+    library = load_module(names, key, imports)
+    return None if library is None else Entry(program, library, libraries, products)
+
+
+def _imports(program: Program) -> dict[str, int]:
+    if program.parts == 1:
+        return {}
+    return {"cellwire_wait": worker_library()["cellwire_wait"]}
 
 
 _libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
@@ -231,9 +267,10 @@ _libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDiction
 
 def _library(kernel: Kernel) -> Library:
     """Return a kernel's machine code, the one in use already if there is one."""
-    found = _libraries.get(kernel.text)
+    key = module_key([kernel])
+    found = _libraries.get(key)
     if found is None:
-        found = _libraries[kernel.text] = compile_module([kernel])
+        found = _libraries[key] = compile_module([kernel])
         return found
     return replace(found, compiled=False, seconds=0.0)
 

@@ -28,6 +28,7 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep compiled kernels in a temporary folder, for this process and those it starts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        patch.setenv("CELLWIRE_KEPT_PLANS", "0")  # each test of a pass runs the pass
         yield
 
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import threading
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -79,33 +75,6 @@ def test_one_object_serves_one_text(cache: Path) -> None:
     assert not list(cache.rglob(".*.new"))
 
 
-@pytest.mark.parametrize("damage", [b"", b"garbage", None])
-def test_a_damaged_file_is_compiled_and_written_again(cache: Path, damage: bytes | None) -> None:
-    run_scale(2.0)
-    (file,) = cache.rglob("*.o")
-    content = file.read_bytes()
-    file.write_bytes(content[:-3] + b"\0\1\2" if damage is None else damage)
-    library, y = run_scale(2.0)
-    assert library.compiled
-    np.testing.assert_array_equal(y, 2)
-    assert file.read_bytes()[:50] == content[:50]
-    assert not run_scale(2.0)[0].compiled
-
-
-def test_a_folder_that_cannot_be_written_is_reported_once(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blocked = cache / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("CELLWIRE_CACHE_DIR", str(blocked))
-    with pytest.warns(UserWarning, match="set CELLWIRE_CACHE_DIR"):
-        _, y = run_scale(2.0)
-    np.testing.assert_array_equal(y, 2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        compile_module([scale(5.0)])
-
-
 def test_the_key_covers_text_and_machine() -> None:
     here = host()
     keys = {object_cache.object_key(texts, target) for texts, target in [
@@ -114,26 +83,6 @@ def test_the_key_covers_text_and_machine() -> None:
         (["a"], type(here)(here.triple, here.cpu, here.features, 16, 32)),
     ]}  # fmt: skip
     assert len(keys) == 5
-
-
-WORKER = """
-import sys
-from cellwire.kernels.loops import *
-from cellwire.kernels.native import compile_module
-x, y = Buffer("x", FLOAT32), Buffer("y", FLOAT32)
-for factor in range(6):
-    body = (Store("y", affine("i"), load(x, affine("i")) * float(factor)),)
-    compile_module([Function("f", (x, y), ("n",), (Loop("i", "n", body, True),))])
-"""
-
-
-def test_processes_share_a_cache(cache: Path) -> None:
-    env = {**os.environ, "CELLWIRE_CACHE_DIR": str(cache)}
-    workers = [subprocess.Popen([sys.executable, "-c", WORKER], env=env) for _ in range(3)]
-    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
-    files = list(cache.rglob("*.o"))
-    assert len(files) == 6
-    assert all(object_cache.load_object(f.parent.name + f.stem) for f in files)
 
 
 def test_names_in_a_module_differ() -> None:

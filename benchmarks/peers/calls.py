@@ -15,21 +15,21 @@ GOAL = 2.0
 
 def _ours() -> Call:
     x = cw.Tensor(numbers(0, 4, 4))
-    run = cw.jit(lambda x: cw.ops.exp(x), fullgraph=True)
+    run = cw.jit(cw.ops.exp, fullgraph=True)
     return lambda: run(x)
 
 
 def _torch(compiled: bool) -> Call:
     t = torch()
     x = t.from_numpy(numbers(0, 4, 4))
-    run = t.compile(lambda x: t.exp(x)) if compiled else t.exp
+    run = t.compile(t.exp) if compiled else t.exp
     return lambda: run(x)
 
 
 def _jax() -> Call:
     j = jax()
     x = j.numpy.asarray(numbers(0, 4, 4))
-    run = j.jit(lambda x: j.numpy.exp(x))
+    run = j.jit(j.numpy.exp)
     return lambda: run(x).block_until_ready()
 
 

@@ -10,6 +10,11 @@ LEVELS = {"plan": 1, "graph": 2, "simplified": 2, "groups": 2, "loops": 3}
 
 def show(stage: str, what: object) -> None:
     """Print one stage's result to the error stream if the debug level asks for it."""
-    level = os.environ.get("CELLWIRE_DEBUG", "0")
-    if level.isdigit() and int(level) >= LEVELS[stage]:
+    if showing() >= LEVELS[stage]:
         print(f"--- {stage}\n{what}", file=sys.stderr)
+
+
+def showing() -> int:
+    """Return the debug level, 0 where nothing is to be shown."""
+    level = os.environ.get("CELLWIRE_DEBUG", "0")
+    return int(level) if level.isdigit() else 0

@@ -119,6 +119,7 @@ class Planner:
             in_place={places[self.graph.outputs[i]]: t for i, t in self.over.items()},
             settled=frozenset((*self.over, *self.backs)),
             direct=parts[0].bound if self.alone and len(parts) == 1 else None,  # pyright: ignore[reportAttributeAccessIssue]
+            arena=arena,
         )
 
     # -- steps -------------------------------------------------------------------------------

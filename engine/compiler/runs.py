@@ -101,6 +101,8 @@ class Plan:
     """Outputs that lie in the memory of the input that they are written to."""
     direct: Bound | None = None
     lock: threading.Lock = field(default_factory=_new_lock)
+    arena: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8), repr=False)
+    """The memory that the values in between share."""
 
     def __call__(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         return self.run(self._checked(arrays))
