@@ -11,7 +11,7 @@ import importlib.util
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,6 +37,8 @@ REFLECTION = {"getattr": getattr, "hasattr": hasattr}
 KIND_TESTS = {"isinstance", "type", "issubclass"}
 PRINT_CODE = Print.__call__.__code__
 MAKING_CODES = {id(kind.__init__.__code__) for kind in (Tensor, LazyTensor, Parameter)}
+EFFECTS = {"STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "COPY"}
+"""Instructions that may act outside the function."""
 SKIPPED = {"c_call", "c_return", "c_exception"}
 """Events that matter in the user's code only."""
 STDLIB = sysconfig.get_paths()["stdlib"]
@@ -85,6 +87,7 @@ def watching(reads: Reads) -> Iterator[None]:
         elif event == "return":
             check_locals(frame, walked.pop(id(frame), []), reads)
 
+    on_event.watches_code = True
     with _without_collections(), _profiled_by(on_event):
         yield
     captured = outermost.captured.values() if isinstance(outermost, Trace) else ()
@@ -186,6 +189,7 @@ def _guard_reached(code: types.CodeType, kind: type, reads: Reads) -> None:
         reads.add(Chain(kind, "object", kind.__name__, (("attr", name),)), found)
 
 
+COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 LOCAL_NAMES = {"LOAD_DEREF": "LOAD_FAST", "STORE_DEREF": "STORE_FAST"}
 
 
@@ -229,7 +233,9 @@ class Walker:
         self.reflecting: int | None = None
         self.unknown: list[tuple[str, str]] = []
         self.own = in_package(self.code.co_filename, "engine")
-        self.instructions = [self._as_local(i) for i in instructions_of(self.code)]
+        self.instructions: Sequence[Instruction] = instructions_of(self.code)
+        if self.code.co_cellvars:
+            self.instructions = [self._as_local(i) for i in self.instructions]
         stores = [i.value for i in self.instructions if i.name == "STORE_FAST"]
         self.single = {name for name in stores if stores.count(name) == 1}
         self.stored = set(stores)
@@ -243,12 +249,16 @@ class Walker:
 
     def _cells(self, frame: types.FrameType) -> dict[str, object]:
         """Return the closure's cells by name; the frame itself shows only their contents."""
-        if not self.code.co_freevars:
+        code, outer = frame.f_code, frame.f_back
+        if not code.co_freevars:
             return {}
+        if code.co_name in COMPREHENSIONS and outer and code in outer.f_code.co_consts:
+            cells = self._cells(outer)  # what is not among them is made inside
+            return {name: cells[name] for name in code.co_freevars if name in cells}
         function = self.reads.functions.running(frame)
         if function is None:
             return {}
-        return dict(zip(self.code.co_freevars, function.__closure__ or (), strict=True))
+        return dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
 
     def run(self) -> list[tuple[str, str]]:
         """Walk all instructions; return the attributes read from variables not known yet."""
@@ -257,12 +267,14 @@ class Walker:
         constant: Any = MISSING
         previous = Instruction("", None, 0)
         for position, instruction in enumerate(self.instructions):
-            self._loose(previous, instruction, chain)
-            self._augmented(previous, instruction, chain)
-            self._reflect(position, chain)
+            name, value = instruction.name, instruction.value
+            if name in ("LOAD_ATTR", "LOAD_METHOD"):
+                self._loose(previous, instruction, chain)
+                self._augmented(previous, instruction, chain)
+            if self.reflecting is not None:
+                self._reflect(position, chain)
             previous = instruction
             self.line = instruction.line or self.line
-            name, value = instruction.name, instruction.value
             if name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
                 chain = self._extend(chain, ("attr", value))
             elif name == "LOAD_CONST" and chain is not None and constant is MISSING:
@@ -275,7 +287,8 @@ class Walker:
                 container = before if constant is MISSING else chain
                 if name == "STORE_FAST" and chain is not None and constant is MISSING:
                     self._alias(value, chain)
-                self._effects(instruction, chain, container)
+                if name in EFFECTS:
+                    self._effects(instruction, chain, container)
                 before, chain, constant = chain, self._start(position), MISSING
                 if chain is not None:
                     self._note(chain)
@@ -286,8 +299,7 @@ class Walker:
             self.aliases[local] = chain
 
     def _loose(self, previous: Instruction, now: Instruction, chain: Chain | None) -> None:
-        reads = previous.name == "LOAD_FAST" and now.name in ("LOAD_ATTR", "LOAD_METHOD")
-        if reads and chain is None:
+        if previous.name == "LOAD_FAST" and chain is None:
             self.unknown.append((previous.value, now.value))
 
     def _augmented(self, previous: Instruction, now: Instruction, chain: Chain | None) -> None:
@@ -299,7 +311,7 @@ class Walker:
     def _reflect(self, position: int, chain: Chain | None) -> None:
         """Guard what ``getattr`` and ``hasattr`` look at: the first argument ends here."""
         now = self.instructions[position]
-        if self.reflecting is None or now.name in ("LOAD_ATTR", "LOAD_METHOD", "BINARY_SUBSCR"):
+        if now.name in ("LOAD_ATTR", "LOAD_METHOD", "BINARY_SUBSCR"):
             return
         if self.reflecting == position - 1:  # the name getattr itself; its argument begins
             return
