@@ -39,6 +39,7 @@ SWEPT: Final = 3600.0
 """Seconds from one sweep to the next, and the age at which an unfinished file is a crash's."""
 
 PRINTERS: Final = (
+    "attention_code.py",
     "control.py",
     "conv_native.py",
     "emitter.py",
@@ -49,6 +50,7 @@ PRINTERS: Final = (
     "interleave.py",
     "llvm.py",
     "native.py",
+    "philox.py",
     "pool_native.py",
     "power.py",
     "program_code.py",

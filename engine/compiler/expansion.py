@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ops.registry import OPS, Composite
 from ..tensor import Tensor
 from .graph import Graph, Node, Value, all_values
+from .native_ops import native_op
 from .trace import Trace, tracing
 from .traced import Traced
 
@@ -65,9 +66,11 @@ def _expand_node(
 
 
 def _expands(node: Node) -> bool:
-    """Return whether a node is made of others: a composite, or a layer with its bias."""
+    """Return whether a node is made of others: a composite without kernels of its
+    own, or a layer with its bias.
+    """
     biased = node.op.name in ("dense", "conv2d") and len(node.inputs) == 3
-    return biased or isinstance(node.op.lowering, Composite)
+    return biased or (isinstance(node.op.lowering, Composite) and native_op(node) is None)
 
 
 def resolve(moved: dict[Value, Value], value: Value) -> Value:

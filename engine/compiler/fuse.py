@@ -184,7 +184,7 @@ class Fuser:
         """Return whether a node can read a view in place."""
         if isinstance(reader.op.lowering, Gemm):
             return operand(value, access) is not None
-        return native_op(reader) is None or reads_in_place(access, value)
+        return reads_in_place(reader, value, access)
 
     def _fresh(self) -> int:
         self.fresh += 1

@@ -37,6 +37,8 @@ class Setting:
 
     base: Callable[[Value], Value]
     """The value whose memory an input is read from (inputs lie there whole and in order)."""
+    access: Callable[[Value], Access]
+    """How an input lies there, for ops that read it otherwise."""
     temporary: Callable[[Aval], Value]
     """A value that lives in the arena for the op's steps."""
     threads: int
@@ -51,14 +53,16 @@ class NativeOp:
     lower: Callable[[Node, Setting], list[KernelStep]]
     products: Callable[[Node], float]
     """Roughly how many multiplications a node takes."""
+    reads: Callable[[Node, Value, Access], bool] | None = None
+    """Whether a node reads an input that lies like that; by default only whole and in order."""
 
 
 @cache
 def native_ops() -> dict[str, NativeOp]:
     """Return the ops of all families, by name."""
-    from . import pooling, windowed
+    from . import attention, pooling, windowed
 
-    return {**windowed.OPS, **pooling.OPS}
+    return {**windowed.OPS, **pooling.OPS, **attention.OPS}
 
 
 def native_op(node: Node) -> NativeOp | None:
@@ -67,6 +71,14 @@ def native_op(node: Node) -> NativeOp | None:
     return found if found is not None and found.accepts(node) else None
 
 
-def reads_in_place(access: Access, value: Value) -> bool:
-    """Return whether a value lies in memory as these kernels read it."""
+def whole(access: Access, value: Value) -> bool:
+    """Return whether a value lies in memory without gaps and in order, from the start."""
     return access.offset == 0 and access.strides == natural_strides(value.sizes)
+
+
+def reads_in_place(node: Node, value: Value, access: Access) -> bool:
+    """Return whether a node's kernels, if it has any, read an input that lies like that."""
+    found = native_op(node)
+    if found is None or found.reads is None:
+        return found is None or whole(access, value)
+    return found.reads(node, value, access)

@@ -13,6 +13,7 @@ from ...kernels.native import Kernel
 from ...kernels.runtime import Program, Rows, Slot, Step, build_entry
 from ...kernels.workers import thread_count
 from ..shape import Aval
+from .access import Access, natural_strides
 from .cutting import Region, cut
 from .debug import show
 from .fuse import Fuser, Fusion, Group
@@ -140,7 +141,7 @@ class Planner:
                 return [group]
             steps = [step]
         elif (native := native_op(group.nodes[0])) is not None:
-            setting = Setting(self._base, self._temporary, self.threads)
+            setting = Setting(self._base, self._access, self._temporary, self.threads)
             made = native.lower(group.nodes[0], setting)
             steps = [NativeStep(m.kernel, m.buffers, m.ints, m.writes, group, m.rows) for m in made]
         else:
@@ -196,6 +197,10 @@ class Planner:
     def _base(self, value: Value) -> Value:
         access = self.fusion.accesses.get(value)
         return value if access is None else access.base
+
+    def _access(self, value: Value) -> Access:
+        found = self.fusion.accesses.get(value)
+        return Access(value, natural_strides(value.sizes)) if found is None else found
 
     def _assign_arena(self, runs: Sequence[Run | Group]) -> np.ndarray:
         """Place intermediate values; what lives at the same time is counted in regions."""

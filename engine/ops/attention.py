@@ -9,14 +9,15 @@ from .. import random as streams
 from ..dtype import bool_
 from ..shape import Aval, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
-from . import arithmetic, array, creation, linalg, logic, reduce
+from . import arithmetic, array, creation, linalg, logic, math, reduce
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .conv import float_operands
 from .expansion import expanded
 from .random import masked_dropout
-from .registry import Call, Composite, checked, op
+from .registry import Call, Composite, GradContext, Grads, checked, op
 from .rules import require_float, require_same_dtype
 from .softmax import softmax
+from .unbroadcast import fit
 
 _NOTHING = float("-inf")
 
@@ -78,6 +79,152 @@ def attention_weights(scores: Tensor) -> Tensor:
     return logic.select(dead, 0.0, weights)
 
 
+def _scores(
+    query: Tensor, key: Tensor, rest: tuple[Tensor, ...], scale: float, causal: bool, masked: bool
+) -> Tensor:
+    """Return the scores, -inf where a query may not look."""
+    # Scaling the query first costs less than scaling all scores, and overflows later.
+    scores = linalg.matmul(arithmetic.mul(query, scale), linalg.transposed(key))
+    if masked and rest[0].dtype is bool_:
+        scores = logic.select(rest[0], scores, _NOTHING)
+    elif masked:
+        scores = arithmetic.add(scores, rest[0])
+    if causal:
+        scores = logic.select(_causal(*scores.shape[-2:]), scores, _NOTHING)
+    return scores
+
+
+# ---- attention with the sums of its rows -----------------------------------------------------
+
+
+def _block_rule(
+    query: Aval, key: Aval, value: Aval, *rest: Aval, p: float, masked: bool, **_: Any
+) -> tuple[Aval, Aval]:
+    out = _rule(query, key, value, *rest, p=p, groups=1, masked=masked)
+    return out, Aval(out.shape[:-1], out.dtype)
+
+
+def _expand_block(
+    query: Tensor, key: Tensor, value: Tensor, *rest: Tensor, scale: float, causal: bool, p: float,
+    masked: bool,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    scores = _scores(query, key, rest, scale, causal, masked)
+    weights = attention_weights(scores) if masked else softmax(scores, -1)
+    kept = masked_dropout(weights, rest[-1], p) if p else weights
+    return linalg.matmul(kept, value), _log_sums(scores, masked)
+
+
+def _log_sums(scores: Tensor, masked: bool) -> Tensor:
+    """Return the logarithm of each row's sum of math; 0 for a row that is masked."""
+    top = reduce.amax(scores, -1, keepdims=True)
+    if masked:
+        top = logic.select(logic.equal(top, _NOTHING), 0.0, top)
+    sums = reduce.sum(math.exp(arithmetic.sub(scores, top)), -1, keepdims=True)
+    norm = arithmetic.add(top, math.log(sums))
+    norm = logic.select(logic.equal(sums, 0), 0.0, norm) if masked else norm
+    return array.squeeze(norm, -1)
+
+
+def _block_grad(ctx: GradContext) -> Grads:
+    if any(ctx.needs[3:]) or ctx.douts[1] is not None:
+        return NotImplemented
+    found = attention_block_grad(*ctx.inputs, *ctx.outputs, ctx.douts[0], **ctx.attrs)
+    return fit(ctx, *found, *([None] * (len(ctx.inputs) - 3)))
+
+
+@op(
+    infer=_block_rule,
+    kernel=expanded(_expand_block),
+    grad=_block_grad,
+    lowering=Composite(_expand_block),
+    category="gradient",
+    inputs=("query", "key", "value", "mask", "random"),
+)
+def attention_block(query: Tensor, key: Tensor, value: Tensor, *rest: Tensor, **attrs: Any) -> Call:
+    """Return attention and the logarithm of the sums by which its weights were divided.
+
+    Parameters
+    ----------
+    query, key, value : Tensor
+        As of ``scaled_dot_product_attention``.
+    *rest : Tensor
+        The mask, if ``masked``, and the random key, if ``p`` is not zero.
+    **attrs
+        ``scale``, ``causal``, ``p`` and ``masked``.
+
+    Returns
+    -------
+    tuple of Tensor
+        The output, and one number for each query.
+    """
+    return (query, key, value, *rest), attrs
+
+
+def _expand_block_grad(
+    query: Tensor, key: Tensor, value: Tensor, *rest: Tensor, scale: float, causal: bool, p: float,
+    masked: bool,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    *rest_, out, lse, dout = rest
+    scores = _scores(query, key, tuple(rest_), scale, causal, masked)
+    weights = math.exp(arithmetic.sub(scores, array.expand_dims(lse, -1)))
+    dweights = linalg.matmul(dout, linalg.transposed(value))
+    kept = weights
+    if p:
+        kept = masked_dropout(weights, rest_[-1], p)
+        dweights = masked_dropout(dweights, rest_[-1], p)
+    mean = reduce.sum(arithmetic.mul(dout, out), -1, keepdims=True)
+    dscores = arithmetic.mul(weights, arithmetic.sub(dweights, mean))
+    dquery = arithmetic.mul(linalg.matmul(dscores, key), scale)
+    dkey = linalg.matmul(linalg.transposed(dscores), arithmetic.mul(query, scale))
+    return dquery, dkey, linalg.matmul(linalg.transposed(kept), dout)
+
+
+def _block_grad_rule(
+    query: Aval, key: Aval, value: Aval, *rest: Aval, **_: Any
+) -> tuple[Aval, Aval, Aval]:
+    lead = rest[-1].shape[:-2]
+    dquery, dkey, dvalue = (
+        Aval((*lead, *aval.shape[-2:]), aval.dtype) for aval in (query, key, value)
+    )
+    return dquery, dkey, dvalue
+
+
+@op(
+    infer=_block_grad_rule,
+    kernel=expanded(_expand_block_grad),
+    lowering=Composite(_expand_block_grad),
+    category="gradient",
+    inputs=("query", "key", "value", "mask", "random", "out", "lse", "dout"),
+)
+def attention_block_grad(
+    query: Tensor, key: Tensor, value: Tensor, *rest: Tensor, **attrs: Any
+) -> Call:
+    """Return the gradients of ``attention_block`` to query, key and value.
+
+    Parameters
+    ----------
+    query, key, value : Tensor
+        Its inputs.
+    *rest : Tensor
+        Its mask and random key, its outputs, and the gradient of the first.
+    **attrs
+        Its attributes.
+
+    Returns
+    -------
+    tuple of Tensor
+        The gradients, whose leading axes are those of the output.
+
+    References
+    ----------
+    Dao et al., FlashAttention, 2022, section 3.1: the scores are computed a second time.
+    """
+    return (query, key, value, *rest), attrs
+
+
+# ---- the op ----------------------------------------------------------------------------------
+
+
 def _expand(
     query: Tensor, key: Tensor, value: Tensor, *rest: Tensor, scale: float, causal: bool, p: float,
     groups: int, masked: bool,
@@ -88,23 +235,19 @@ def _expand(
     if groups > 1:
         query = array.reshape(query, _split_heads(query, groups))
         key, value = array.expand_dims(key, -3), array.expand_dims(value, -3)
-    # Scaling the query first costs less than scaling all scores, and overflows later.
-    scores = linalg.matmul(arithmetic.mul(query, scale), linalg.transposed(key))
-    if groups > 1:
-        scores = array.reshape(scores, (*shape[:-1], scores.shape[-1]))
-    if masked and rest[0].dtype is bool_:
-        scores = logic.select(rest[0], scores, _NOTHING)
-    elif masked:
-        scores = arithmetic.add(scores, rest[0])
-    if causal:
-        scores = logic.select(_causal(*scores.shape[-2:]), scores, _NOTHING)
-    weights = attention_weights(scores) if masked else softmax(scores, -1)
-    if p:
-        weights = masked_dropout(weights, rest[-1], p)
-    if groups > 1:
-        weights = array.reshape(weights, _split_heads(weights, groups))
-    out = linalg.matmul(weights, value)
+        if masked and len(rest[0].shape) > 2:
+            rest = (_split_mask(rest[0], groups), *rest[1:])
+    out, _ = attention_block(
+        query, key, value, *rest, scale=scale, causal=causal, p=p, masked=masked
+    )
     return array.reshape(out, shape) if groups > 1 else out
+
+
+def _split_mask(mask: Tensor, groups: int) -> Tensor:
+    """Put the heads of a mask in groups as well, if it has any of its own."""
+    if mask.shape[-3] == 1:
+        return array.expand_dims(mask, -3)
+    return array.reshape(mask, _split_heads(mask, groups))
 
 
 @op(

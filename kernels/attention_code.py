@@ -1,0 +1,307 @@
+"""Attention as LLVM text: the loops over heads, blocks of queries and blocks of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .control import Carried, is_constant, repeat
+from .emitter import Emitter, Value, literal
+from .expressions import BOOL, INT64, DType
+from .llvm import print_function
+from .loops import Extent
+from .philox import NUMBERS, print_kept, threshold
+from .target import Target
+
+if TYPE_CHECKING:
+    from .attention import AttentionKernel
+
+
+def print_attention(kernel: AttentionKernel, target: Target, declarations: dict[str, str]) -> str:
+    """Print the kernel and the functions that it calls."""
+    emit = Emitter(declarations)
+    driver = (_Gradient if kernel.gradient else _Forward)(emit, kernel)
+    driver.run()
+    parts = [print_function(f, target, declarations) for f in kernel.loops().values()]
+    parts += [gemm.llvm(target, declarations) for gemm in kernel.products().values()]
+    parts = [part.replace("define void @", "define internal void @") for part in parts]
+    if kernel.attention.p:
+        parts.append(print_kept(f"{kernel.name}.kept"))
+    params = [f"ptr %of.{name}" for name in kernel.buffers]
+    head = f"define void @{kernel.name}({', '.join(params)}, i64 %arg.n) nounwind {{"
+    return "\n\n".join([*parts, "\n".join([head, "entry:", *emit.lines, "  ret void", "}"])])
+
+
+class _Driver:
+    """What both directions share: the heads, and the calls of products and loops."""
+
+    def __init__(self, emit: Emitter, kernel: AttentionKernel) -> None:
+        self.emit, self.kernel, self.attention = emit, kernel, kernel.attention
+        self.dtype = kernel.attention.dtype
+        self.products, self.loops = kernel.products(), kernel.loops()
+        self.pieces: dict[str, str] = {}
+        self.head: dict[str, str] = {}
+        self.number = literal(0, INT64)
+
+    # -- numbers and addresses ---------------------------------------------------------------
+
+    def times(self, x: Value, y: int) -> Value:
+        if is_constant(x):
+            return literal(int(x.text) * y, INT64)
+        return x if y == 1 else self.emit.mul(x, y)
+
+    def plus(self, x: Value, y: Value) -> Value:
+        if is_constant(x) and is_constant(y):
+            return literal(int(x.text) + int(y.text), INT64)
+        return y if x.text == "0" else x if y.text == "0" else self.emit.add(x, y)
+
+    def at(self, pointer: str, offset: Value, dtype: DType | None = None) -> str:
+        if offset.text == "0":
+            return pointer
+        return self.emit.address(pointer, dtype or self.dtype, offset).text
+
+    # -- calls -------------------------------------------------------------------------------
+
+    def loop(self, role: str, pointers: Sequence[str], **ints: Value) -> None:
+        """Call a loop function, if there is one of that role."""
+        function = self.loops[role]
+        args = [f"ptr {p}" for p in pointers] + [f"i64 {ints[n].text}" for n in function.ints]
+        self.emit.line(f"call void @{function.name}({', '.join(args)})")
+
+    def multiply(self, role: str, a: str, b: str, c: str, rows: Value, columns: Value) -> None:
+        """Call a product."""
+        gemm = self.products[role]
+        sizes = {"rows": rows, "columns": columns}
+        args = [f"ptr {p}" for p in (a, b, c)] + [f"i64 {sizes[n].text}" for n in gemm.ints]
+        self.emit.line(f"call void @{gemm.name}({', '.join(args)})")
+
+    # -- heads -------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Print the loops over the leading axes."""
+        start = 0
+        for name, size in self.kernel.workspace().items():
+            self.pieces[name] = self.at("%of.workspace", literal(start, INT64))
+            start += size
+        first = literal(0, INT64)
+        heads = 1
+        for size in self.attention.inner:
+            heads *= size
+        if self.attention.p:
+            moved = self.emit.fresh("m")
+            begin = self.emit.fresh("m")
+            self.emit.line(f"{moved} = ptrtoint ptr %of.lse to i64")
+            self.emit.line(f"{begin} = ptrtoint ptr %of.start to i64")
+            distance = self.emit.sub(Value(moved, INT64), Value(begin, INT64))
+            width = heads * self.attention.queries * self.dtype.itemsize
+            first = self.emit.binary("sdiv", distance, width)
+        self.axis(0, {}, literal(0, INT64), first)
+
+    def axis(self, depth: int, offsets: dict[str, Value], flat: Value, number: Value) -> None:
+        """Print the loop over one leading axis; `flat` counts the heads, `number` all of them."""
+        inner = self.attention.inner
+        if depth > len(inner):
+            self.number = number
+            self.locate(offsets, flat)
+            self.one()
+            return
+
+        def step(index: Value, state: Carried) -> Carried:
+            moved = dict(offsets)
+            for name, strides in self.attention.strides:
+                if strides.lead[depth]:
+                    own = self.times(index, strides.lead[depth])
+                    moved[name] = self.plus(moved.get(name, literal(0, INT64)), own)
+            size = inner[depth - 1] if depth else 1
+            following = self.plus(self.times(flat, size), index)
+            self.axis(depth + 1, moved, following, self.plus(self.times(number, size), index))
+            return state
+
+        count = literal(inner[depth - 1], INT64) if depth else Value("%arg.n", INT64)
+        repeat(self.emit, count, 1, {}, step)
+
+    def locate(self, offsets: dict[str, Value], flat: Value) -> None:
+        """Find the operands of one head."""
+        a = self.attention
+        whole = {
+            "query": a.queries * a.width, "key": a.keys * a.width,
+            "value": a.keys * a.value_width, "out": a.queries * a.value_width,
+            "lse": a.queries, "dout": a.queries * a.value_width, "dquery": a.queries * a.width,
+            "dkey": a.keys * a.width, "dvalue": a.keys * a.value_width,
+        }  # fmt: skip
+        known = dict(a.strides)
+        for name in self.kernel.buffers:
+            if name in known:
+                dtype = a.mask.dtype if name == "mask" and a.mask is not None else None
+                offset = offsets.get(name, literal(0, INT64))
+                offset = self.plus(offset, literal(known[name].offset, INT64))
+                self.head[name] = self.at(f"%of.{name}", offset, dtype)
+            elif name in whole:
+                self.head[name] = self.at(f"%of.{name}", self.times(flat, whole[name]))
+
+    def packed(self, name: str) -> str:
+        """Bring an operand's rows together if they lie apart; return where they are."""
+        if f"pack_{name}" not in self.loops:
+            return self.head[name]
+        self.loop(f"pack_{name}", [self.head[name], self.pieces[name]])
+        return self.pieces[name]
+
+    def one(self) -> None:
+        """Print what is done for one head."""
+        raise NotImplementedError
+
+    # -- blocks ------------------------------------------------------------------------------
+
+    def blocks(
+        self,
+        size: int,
+        step: int,
+        extent: Extent,
+        stop: Value | None,
+        body: Callable[[Value, Value], None],
+    ) -> None:
+        """Print a loop over blocks: `body(first, count)`; `stop` is how many of them to do."""
+
+        def block(index: Value, state: Carried) -> Carried:
+            first = self.times(index, step)
+            count = literal(step, INT64)
+            if isinstance(extent, str):
+                count = self.emit.minimum(self.emit.sub(literal(size, INT64), first), step)
+            body(first, count)
+            return state
+
+        repeat(self.emit, stop or literal(-(-size // step), INT64), 1, {}, block)
+
+    def key_blocks(self, first: Value, rows: Value) -> Value | None:
+        """Return how many blocks of keys some queries look at; None: all."""
+        a = self.attention
+        if not a.causal or a.single:
+            return None
+        seen = self.emit.minimum(self.plus(first, rows), a.keys)
+        return self.emit.binary("sdiv", self.plus(seen, literal(a.across - 1, INT64)), a.across)
+
+    def beside(self, row: Value, column: Value, rows: Value, columns: Value) -> list[str]:
+        """Return where the mask and the random bits of a block are, the bits drawn."""
+        a, found = self.attention, []
+        if a.mask is not None:
+            offset = self.plus(self.times(row, a.mask.row), self.times(column, a.mask.column))
+            found.append(self.at(self.head["mask"], offset, a.mask.dtype))
+        if a.p:
+            self.draw(row, column, rows, columns)
+            found.append(self.at(self.pieces["kept"], literal(KEPT_START, INT64), BOOL))
+        return found
+
+    def draw(self, row: Value, column: Value, rows: Value, columns: Value) -> None:
+        """Draw the random bits of a block: element e of all scores has bit e of the key."""
+        a, emit = self.attention, self.emit
+        above = self.plus(self.times(self.number, a.queries), row)
+
+        def one(index: Value, state: Carried) -> Carried:
+            first = self.plus(self.times(self.plus(above, index), a.keys), column)
+            block = emit.binary("lshr", first, 3)
+            inside = emit.binary("and", first, NUMBERS - 1)
+            count = emit.add(emit.add(inside, columns), NUMBERS - 1)
+            count = emit.binary("lshr", count, 3)
+            target = self.plus(self.times(index, a.kept_row), literal(KEPT_START, INT64))
+            place = self.at(self.pieces["kept"], emit.sub(target, inside), BOOL)
+            emit.line(
+                f"call void @{self.kernel.name}.kept(ptr %of.random, ptr {place},"
+                f" i64 {block.text}, i64 {count.text}, i32 {threshold(a.p)})"
+            )
+            return state
+
+        repeat(emit, rows, 1, {}, one)
+
+
+KEPT_START = NUMBERS
+"""Bytes before the first row of random bits: its first block may begin that much earlier."""
+
+
+class _Forward(_Driver):
+    def one(self) -> None:
+        key, value = self.packed("key"), self.packed("value")
+        a = self.attention
+
+        def queries(first: Value, rows: Value) -> None:
+            source = self.at(self.head["query"], self.times(first, self.row("query")))
+            self.loop("pack_query", [source, self.pieces["query"]], rows=rows)
+            if not a.single:
+                self.loop("clear_sums", [self.pieces["sums"]])
+                self.loop("clear_total", [self.pieces["total"]])
+                self.loop("clear_top", [self.pieces["top"]])
+
+            def keys(column: Value, columns: Value) -> None:
+                self.step(first, rows, column, columns, key, value)
+
+            self.blocks(a.keys, a.across, a.columns, self.key_blocks(first, rows), keys)
+            out = self.at(self.head["out"], self.times(first, a.value_width))
+            lse = self.at(self.head["lse"], first)
+            sums = [self.pieces[name] for name in ("top", "total", "sums")]
+            self.loop("finish", [*sums, out, lse], rows=rows)
+
+        self.blocks(a.queries, a.height, a.rows, None, queries)
+
+    def row(self, name: str) -> int:
+        """Return the elements from row to row of the query."""
+        strides = self.attention.stride(name)
+        return self.attention.width if strides is None else strides.row
+
+    def step(
+        self, row: Value, rows: Value, column: Value, columns: Value, key: str, value: str
+    ) -> None:
+        """Print the meeting of a block of queries and a block of keys."""
+        a = self.attention
+        scores, sums = self.pieces["scores"], self.pieces["sums"]
+        at_key = self.at(key, self.times(column, a.width))
+        at_value = self.at(value, self.times(column, a.value_width))
+        self.multiply("scores", self.pieces["query"], at_key, scores, rows, columns)
+        buffers = [scores, self.pieces["top"], self.pieces["total"], sums]
+        buffers += self.beside(row, column, rows, columns)
+        self.loop(
+            "softmax", buffers, rows=rows, columns=columns, first_row=row, first_column=column
+        )
+        self.multiply("sums", scores, at_value, sums, rows, columns)
+
+
+class _Gradient(_Driver):
+    def one(self) -> None:
+        key, value, dout = (self.packed(name) for name in ("key", "value", "dout"))
+        a = self.attention
+        self.loop("pack_query", [self.head["query"], self.pieces["query"]])
+        self.loop("deltas", [dout, self.head["out"], self.pieces["delta"]])
+        for name in ("dquery", "dkey", "dvalue"):
+            self.loop(f"clear_{name}", [self.head[name]])
+
+        def queries(first: Value, rows: Value) -> None:
+            def keys(column: Value, columns: Value) -> None:
+                self.step((first, rows, column, columns), key, value, dout)
+
+            self.blocks(a.keys, a.across, a.columns, self.key_blocks(first, rows), keys)
+
+        self.blocks(a.queries, a.height, a.rows, None, queries)
+        self.loop("scale", [self.head["dquery"]])
+
+    def step(
+        self, place: tuple[Value, Value, Value, Value], key: str, value: str, dout: str
+    ) -> None:
+        """Print what a block of queries and a block of keys give each other."""
+        a = self.attention
+        row, rows, column, columns = place
+        scores, douts = self.pieces["scores"], self.pieces["douts"]
+        query = self.at(self.pieces["query"], self.times(row, a.width))
+        at_key = self.at(key, self.times(column, a.width))
+        at_value = self.at(value, self.times(column, a.value_width))
+        at_dout = self.at(dout, self.times(row, a.value_width))
+        self.multiply("scores", query, at_key, scores, rows, columns)
+        self.multiply("douts", at_dout, at_value, douts, rows, columns)
+        along = [self.at(self.head["lse"], row), self.at(self.pieces["delta"], row)]
+        self.loop(
+            "slopes", [scores, douts, *along, *self.beside(row, column, rows, columns)],
+            rows=rows, columns=columns, first_row=row, first_column=column,
+        )  # fmt: skip
+        dvalue = self.at(self.head["dvalue"], self.times(column, a.value_width))
+        dkey = self.at(self.head["dkey"], self.times(column, a.width))
+        dquery = self.at(self.head["dquery"], self.times(row, a.width))
+        self.multiply("dvalue", scores, at_dout, dvalue, rows, columns)
+        self.multiply("dkey", douts, query, dkey, rows, columns)
+        self.multiply("dquery", douts, at_key, dquery, rows, columns)
