@@ -10,19 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, Final, ParamSpec
 
 import numpy as np
 
 from .blas_threads import matmul
-from .conv_native import ConvKernel
-from .expressions import FLOAT16, FLOAT32, FLOAT64, DType
+from .conv_calls import Convolution, conv_calls, has_kernel
+from .expressions import FLOAT16, FLOAT32, FLOAT64
 from .gemm import blas_address
-from .runtime import SingleKernel
+from .runtime import Bound, Program, Slot, Step, build_entry
 from .windows import Padding, Pair, Window, crop, pad, patches, tap
+from .workers import thread_count
 
 P = ParamSpec("P")
 NO_PADDING: Padding = (0, 0, 0, 0)
+WORTH_SHARING: Final = 1 << 20
+"""Multiplications from which a convolution runs on several threads: some 20 µs on one."""
 
 
 def _in_float32(
@@ -55,9 +58,10 @@ def conv2d(
     """Convolve (N, C, H, W) with (O, C // groups, rows, columns) into (N, O, H', W')."""
     window = _window(x.shape, weight.shape, stride, padding, dilation, groups)
     out_size = (window.out_height, window.out_width)
-    if _is_native(x, weight, groups):
-        out = np.empty((x.shape[0], weight.shape[0], *out_size), x.dtype)
-        _run("forward", window, x, weight, out)
+    out = np.empty((x.shape[0], weight.shape[0], *out_size), x.dtype)
+    native = _described("forward", window, x, weight, out, groups)
+    if native is not None:
+        _run(native, x, weight, out)
         return out
     if _is_depthwise(weight.shape, groups):
         padded = pad(x, padding)
@@ -84,9 +88,10 @@ def conv2d_input_grad(
     n, (o, c) = dout.shape[0], weight.shape[:2]
     shape = (n, c * groups, *size)
     window = _window(shape, weight.shape, stride, padding, dilation, groups)
-    if _is_native(dout, weight, groups):
-        out = np.empty(shape, dout.dtype)
-        _run("input_grad", window, out, weight, dout)
+    out = np.empty(shape, dout.dtype)
+    native = _described("input_grad", window, out, weight, dout, groups)
+    if native is not None:
+        _run(native, out, weight, dout)
         return out
     if _is_depthwise(weight.shape, groups):
         padded = np.zeros((*shape[:2], *window.padded), dout.dtype)
@@ -119,9 +124,10 @@ def conv2d_weight_grad(
     o, c = dout.shape[1], x.shape[1]
     shape = (o, c // groups, *kernel)
     window = _window(x.shape, shape, stride, padding, dilation, groups)
-    if _is_native(dout, x, groups):
-        out = np.empty(shape, dout.dtype)
-        _run("weight_grad", window, x, out, dout)
+    out = np.empty(shape, dout.dtype)
+    native = _described("weight_grad", window, x, out, dout, groups)
+    if native is not None:
+        _run(native, x, out, dout)
         return out
     if _is_depthwise(shape, groups):
         padded = pad(x, padding)
@@ -156,25 +162,50 @@ def _window(
     return Window(image[2], image[3], (weight[2], weight[3]), stride, padding, dilation)
 
 
-def _is_native(x: np.ndarray, y: np.ndarray, groups: int) -> bool:
-    return groups == 1 and x.dtype == y.dtype and x.dtype in (FLOAT32, FLOAT64)
+def _described(
+    kind: str, window: Window, image: np.ndarray, weight: np.ndarray, out: np.ndarray, groups: int
+) -> Convolution | None:
+    """Return the convolution if there is a native kernel for it."""
+    sizes = (image.shape[0], image.shape[1], weight.shape[0], groups, image.dtype)
+    found = Convolution(kind, window, *sizes)
+    same = image.dtype == weight.dtype == out.dtype and image.dtype in (FLOAT32, FLOAT64)
+    empty = 0 in (image.size, weight.size, out.size)
+    return found if same and not empty and has_kernel(found) else None
 
 
-def _run(kind: str, window: Window, image: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
-    """Run a native kernel; one of the arrays is new and gets the result."""
-    sizes = (image.shape[1], weight.shape[0], image.dtype)
-    kernel, workspace = _native(kind, window, *sizes)
+def _run(conv: Convolution, image: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
+    """Run the native kernels; one of the arrays is new and gets the result."""
+    bound, temporaries = _native(conv, thread_count())
     arrays = [np.ascontiguousarray(array) for array in (image, weight, out)]
-    kernel(*arrays, np.empty(workspace, image.dtype), n=image.shape[0])
+    bound(*arrays, *(np.empty(size, conv.dtype) for size in temporaries))
 
 
 @lru_cache(256)
-def _native(
-    kind: str, window: Window, channels: int, filters: int, dtype: DType
-) -> tuple[SingleKernel, int]:
-    kernel = ConvKernel("conv2d", kind, window, channels, filters, dtype)
-    addresses = (blas_address(dtype),) if kernel.needs_blas else ()
-    return SingleKernel(kernel, 4, kernel.ints, addresses), kernel.workspace
+def _native(conv: Convolution, threads: int) -> tuple[Bound, tuple[int, ...]]:
+    found = conv_calls(conv, threads)
+    roles = ("image", "weight", "out", *found.temporaries)
+    places = {role: Slot("array", place) for place, role in enumerate(roles)}
+    places["blas"] = Slot("fixed", 0)
+    ints = [f"n{i}" for i in range(sum(len(call.ints) for call in found.calls))]
+    names = iter(ints)
+    steps = [
+        Step(
+            call.kernel.name,
+            tuple(places[role] for role in call.buffers),
+            tuple(next(names) for _ in call.ints),
+            call.rows if threads > 1 else None,
+        )
+        for call in found.calls
+    ]
+    regions = (1,) * len(steps) if threads > 1 else ()
+    name = f"{found.calls[-1].kernel.name}.call"
+    program = Program(name, len(roles), 1, tuple(ints), tuple(steps), threads, regions)
+    entry = build_entry(program, [call.kernel for call in found.calls])
+    sizes = [number for call in found.calls for number in call.ints]
+    shared = conv.products >= WORTH_SHARING
+    numbers = dict(zip(ints, sizes, strict=True))
+    bound = entry.bind((blas_address(conv.dtype),), numbers, shared)
+    return bound, tuple(found.temporaries.values())
 
 
 def _is_depthwise(weight: tuple[int, ...], groups: int) -> bool:

@@ -41,7 +41,12 @@ SWEPT: Final = 3600.0
 PRINTERS: Final = (
     "attention_code.py",
     "control.py",
+    "conv_direct.py",
     "conv_native.py",
+    "conv_strip.py",
+    "conv_tile.py",
+    "conv_weight_grad.py",
+    "conv_weights.py",
     "emitter.py",
     "gemm.py",
     "gemm_blas.py",

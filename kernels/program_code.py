@@ -88,6 +88,8 @@ class _Body:
                 self._moved(pointer, first, width)
                 for pointer, width in zip(pointers, step.rows.advance, strict=True)
             ]
+            if step.rows.first is not None:
+                numbers[step.rows.first] = first
             if step.rows.apart:
                 pointers = [
                     self._moved(pointer, part, width)

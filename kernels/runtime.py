@@ -46,12 +46,14 @@ class Rows:
     """How a step is cut: its int number ``count`` is that of rows, any of which it can do alone.
 
     ``advance`` has for each buffer the bytes from one row to the next, 0 where all rows share it;
-    ``apart`` the bytes from one part's own piece to the next part's, 0 where it has none.
+    ``apart`` the bytes from one part's own piece to the next part's, 0 where it has none. The int
+    number ``first`` is the first row, for kernels that find their rows themselves.
     """
 
     count: int
     advance: tuple[int, ...]
     apart: tuple[int, ...] = ()
+    first: int | None = None
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Any
 
-from ...kernels.conv_native import ConvKernel
+from ...kernels.conv_calls import Convolution, Role, conv_calls, has_kernel
 from ...kernels.gemm import blas_address
-from ...kernels.runtime import Rows
 from ...kernels.windows import Window
 from ..shape import Aval
 from .graph import Node, Value
@@ -29,7 +27,9 @@ def _has_kernel(node: Node) -> bool:
 def _convolves(node: Node) -> bool:
     dtype = node.outputs[0].aval.dtype
     same = all(v.aval.dtype is dtype for v in node.inputs)
-    return _has_kernel(node) and same and len(node.inputs) == 2 and node.attributes["groups"] == 1
+    if not (_has_kernel(node) and same and len(node.inputs) == 2):
+        return False
+    return has_kernel(_described(node))
 
 
 def _conv_products(node: Node) -> float:
@@ -38,43 +38,51 @@ def _conv_products(node: Node) -> float:
     return large * math.prod(weight.sizes[1:])
 
 
-def _convolution(node: Node, setting: Setting) -> list[KernelStep]:
-    kind, output, base = KINDS[node.op.name], node.outputs[0], setting.base
+def _roles(node: Node) -> tuple[Value, Value, Value]:
+    """Return which values are image, weight and output."""
     first, second = (node.inputs[0], node.inputs[1])
-    image, weight, out = {
-        "forward": (first, second, output),
-        "input_grad": (output, second, first),
-        "weight_grad": (second, output, first),
-    }[kind]
-    window = _window(node.attributes, image, weight.sizes[2:])
+    return {
+        "forward": (first, second, node.outputs[0]),
+        "input_grad": (node.outputs[0], second, first),
+        "weight_grad": (second, node.outputs[0], first),
+    }[KINDS[node.op.name]]
+
+
+def _convolution(node: Node, setting: Setting) -> list[KernelStep]:
+    output = node.outputs[0]
+    found = conv_calls(_described(node), setting.threads)
     dtype = output.aval.dtype
-    sizes = (window, image.sizes[1], weight.sizes[0], dtype.numpy)
-    kernel = ConvKernel(_named("conv", kind, *sizes), kind, *sizes)
-    places: list[Value | int] = [v if v is output else base(v) for v in (image, weight, out)]
-    places.append(setting.temporary(Aval((setting.threads * kernel.workspace,), dtype)))
-    if kernel.needs_blas:
-        places.append(blas_address(dtype.numpy))
-    rows = None
-    if kind != "weight_grad":  # which sums over the images
-        pad = (0,) * (len(places) - 4)
-        advance = (_row_bytes(image), 0, _row_bytes(out), 0, *pad)
-        rows = Rows(0, advance, (0, 0, 0, kernel.workspace * dtype.itemsize, *pad))
-    return [KernelStep(kernel, tuple(places), (image.sizes[0],), (output,), rows)]
+    places: dict[Role, Value | int] = {
+        role: v if v is output else setting.base(v)
+        for role, v in zip(("image", "weight", "out"), _roles(node), strict=True)
+    }
+    places["blas"] = blas_address(dtype.numpy)
+    for role, size in found.temporaries.items():
+        places[role] = setting.temporary(Aval((size,), dtype))
+    return [
+        KernelStep(
+            call.kernel,
+            tuple(places[role] for role in call.buffers),
+            call.ints,
+            tuple(v for v in (places[call.writes],) if isinstance(v, Value)),
+            call.rows,
+        )
+        for call in found.calls
+    ]
 
 
-def _row_bytes(value: Value, axes: int = 1) -> int:
-    """Return the bytes from one to the next along the first axes."""
-    return math.prod(value.sizes[axes:]) * value.aval.dtype.itemsize
+def _described(node: Node) -> Convolution:
+    attrs: dict[str, Any] = node.attributes
+    image, weight, _ = _roles(node)
+    window = _window(attrs, image, weight.sizes[2:])
+    sizes = (image.sizes[0], image.sizes[1], weight.sizes[0], attrs["groups"])
+    return Convolution(KINDS[node.op.name], window, *sizes, node.outputs[0].aval.dtype.numpy)
 
 
 def _window(attrs: dict[str, Any], image: Value, kernel: Any) -> Window:
     height, width = image.sizes[2:]
     steps = (tuple(attrs[name]) for name in ("stride", "padding", "dilation"))
     return Window(height, width, tuple(kernel), *steps)
-
-
-def _named(prefix: str, *parts: object) -> str:
-    return f"{prefix}_{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
 
 
 OPS = {

@@ -1,0 +1,158 @@
+"""Which kernels compute a convolution, on which buffers, and how they are cut for threads."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from .conv_direct import DirectConv, PackWeights, is_direct
+from .conv_native import ConvKernel
+from .conv_weight_grad import UnpackSums, WeightGrad
+from .expressions import DType
+from .native import Kernel
+from .runtime import Rows
+from .windows import Window
+
+Role = Literal["image", "weight", "out", "packed", "workspace", "blas"]
+
+OWN_PACKED: Final = 1 << 16
+"""Up to this many packed weights each thread packs them for itself, rather than meet for them."""
+
+
+@dataclass(frozen=True)
+class ConvCall:
+    """One kernel call: its buffers by role, its ints, and how it is cut."""
+
+    kernel: Kernel
+    buffers: tuple[Role, ...]
+    ints: tuple[int, ...]
+    writes: Role
+    rows: Rows | None = None
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution or one of its gradients, as of `ConvKernel`, of so many images."""
+
+    kind: str
+    window: Window
+    images: int
+    channels: int
+    filters: int
+    groups: int
+    dtype: DType
+
+    @property
+    def products(self) -> int:
+        """Multiplications in all."""
+        pixels = self.images * self.window.out_height * self.window.out_width
+        taps = self.window.kernel[0] * self.window.kernel[1]
+        return pixels * self.filters * self.channels // self.groups * taps
+
+
+@dataclass
+class ConvCalls:
+    """Calls in order, and the elements of what they need beside image, weight and out."""
+
+    calls: list[ConvCall] = field(default_factory=list)
+    temporaries: dict[Role, int] = field(default_factory=dict)
+
+
+def has_kernel(conv: Convolution) -> bool:
+    """Return whether there are kernels for a convolution."""
+    strided = conv.kind == "input_grad" and not is_direct(conv.kind, conv.window)
+    return conv.groups == 1 or not strided
+
+
+def conv_calls(conv: Convolution, threads: int) -> ConvCalls:
+    """Return the calls for so many threads."""
+    if conv.kind == "weight_grad":
+        return _weight_grad(conv, threads)
+    direct = is_direct(conv.kind, conv.window)
+    return _direct(conv, threads) if direct else _by_patches(conv, threads)
+
+
+def _direct(conv: Convolution, threads: int) -> ConvCalls:
+    args = (conv.kind, conv.window, conv.channels, conv.filters, conv.dtype, conv.groups)
+    pieces = _pieces(conv, threads)
+    found = ConvCalls()
+    kernel = DirectConv(_named("conv", *args, pieces), *args, pieces)
+    if kernel.packed_size > OWN_PACKED:
+        kernel = DirectConv(_named("conv", *args, pieces, "packed"), *args, pieces, packed=True)
+        pack = PackWeights(_named("pack", *args), DirectConv("", *args))
+        rows = Rows(1, (0, 0), first=0)
+        blocks = kernel.groups * kernel.blocks
+        found.calls.append(ConvCall(pack, ("weight", "packed"), (0, blocks), "packed", rows))
+        found.temporaries["packed"] = kernel.packed_size
+    size = conv.dtype.itemsize
+    apart = (0, 0, 0, kernel.workspace * size)
+    if pieces == 1:
+        image, out = (size * n for n in _image_sizes(conv))
+        rows = Rows(1, (image, 0, out, 0), apart)
+    else:
+        rows = Rows(1, (0, 0, 0, 0), apart, first=0)
+    weight: Role = "packed" if kernel.packed else "weight"
+    buffers: tuple[Role, ...] = ("image", weight, "out", "workspace")
+    writes: Role = "image" if conv.kind == "input_grad" else "out"
+    found.calls.append(ConvCall(kernel, buffers, (0, conv.images * pieces), writes, rows))
+    found.temporaries["workspace"] = threads * kernel.workspace
+    return found
+
+
+def _pieces(conv: Convolution, threads: int) -> int:
+    """Return into how many strips of rows an image is cut, so that all threads have work."""
+    if threads == 1 or conv.images >= 4 * threads or conv.images % (2 * threads) == 0:
+        return 1
+    rows = conv.window.out_height if conv.kind == "forward" else conv.window.height
+    enough = [p for p in range(1, rows + 1) if conv.images * p >= 2 * threads]
+    if not enough:
+        return 1
+
+    def waste(pieces: int) -> float:
+        """Return the rows that the busiest thread computes, as a share of its part of all."""
+        busiest = math.ceil(conv.images * pieces / threads) * math.ceil(rows / pieces)
+        return busiest * threads / (conv.images * rows)
+
+    best = min(map(waste, enough))
+    return next(p for p in enough if waste(p) <= best * 1.01)
+
+
+def _weight_grad(conv: Convolution, threads: int) -> ConvCalls:
+    args = (conv.window, conv.channels, conv.filters, conv.dtype, conv.groups)
+    kernel = WeightGrad(_named("weight_grad", *args), *args)
+    unpack = UnpackSums(_named("unpack", *args), kernel)
+    apart = (0, 0, 0, kernel.workspace * conv.dtype.itemsize)
+    buffers: tuple[Role, ...] = ("image", "packed", "out", "workspace")
+    ints = (conv.images, 0, kernel.units)
+    rows = Rows(2, (0, 0, 0, 0), apart, first=1)
+    blocks = (0, kernel.groups * kernel.blocks)
+    calls = [
+        ConvCall(kernel, buffers, ints, "packed", rows),
+        ConvCall(unpack, ("packed", "weight"), blocks, "weight", Rows(1, (0, 0), first=0)),
+    ]
+    return ConvCalls(calls, {"packed": kernel.sums, "workspace": threads * kernel.workspace})
+
+
+def _by_patches(conv: Convolution, threads: int) -> ConvCalls:
+    args = (conv.kind, conv.window, conv.channels, conv.filters, conv.dtype)
+    kernel = ConvKernel(_named("conv", "patches", *args), *args)
+    size = conv.dtype.itemsize
+    buffers: tuple[Role, ...] = ("image", "weight", "out", "workspace")
+    buffers += ("blas",) if kernel.needs_blas else ()
+    image, out = (size * n for n in _image_sizes(conv))
+    pad = (0,) * (len(buffers) - 4)
+    rows = Rows(0, (image, 0, out, 0, *pad), (0, 0, 0, kernel.workspace * size, *pad))
+    call = ConvCall(kernel, buffers, (conv.images,), "image", rows)
+    return ConvCalls([call], {"workspace": threads * kernel.workspace})
+
+
+def _image_sizes(conv: Convolution) -> tuple[int, int]:
+    """Return the elements of one image and of one output."""
+    w = conv.window
+    return conv.channels * w.height * w.width, conv.filters * w.out_height * w.out_width
+
+
+def _named(prefix: str, *parts: object) -> str:
+    return f"{prefix}_{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"

@@ -1,0 +1,138 @@
+"""Tiles of a convolution: sums in vector registers over the taps of a window.
+
+Every convolution here is one inner loop: for each tap, some *scalars* are spread over lanes and
+multiplied with some *vectors*, and each product has a sum of its own in a register. What differs is
+which of the two comes from the image and which from the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .control import Carried, is_constant, repeat
+from .emitter import Emitter, Value, literal
+from .expressions import INT64, DType
+
+
+@dataclass(frozen=True)
+class Taps:
+    """One loop over taps: how many, and how far scalars and vectors move from one to the next.
+
+    Vectors that do not move evenly have the place of each tap instead; such a loop is unrolled.
+    """
+
+    count: int | Value
+    scalars: int
+    vectors: int | tuple[int, ...]
+    unrolled: bool = False
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One side of the products: a pointer and the offsets of its elements."""
+
+    pointer: str
+    offsets: Sequence[int]
+
+
+class Writer:
+    """Instructions with the arithmetic of addresses folded where it is constant."""
+
+    def __init__(self, emit: Emitter, dtype: DType, lanes: int) -> None:
+        self.emit, self.dtype, self.lanes = emit, dtype, lanes
+
+    def times(self, x: Value, factor: int) -> Value:
+        """Multiply an integer by a constant."""
+        if is_constant(x):
+            return literal(int(x.text) * factor, INT64)
+        return x if factor == 1 else self.emit.mul(x, factor)
+
+    def plus(self, x: Value, y: Value | int) -> Value:
+        """Add integers."""
+        y = literal(y, INT64) if isinstance(y, int) else y
+        if is_constant(x) and is_constant(y):
+            return literal(int(x.text) + int(y.text), INT64)
+        return x if y.text == "0" else y if x.text == "0" else self.emit.add(x, y)
+
+    def at(self, pointer: str, offset: Value | int) -> str:
+        """Return the address `offset` elements further."""
+        offset = literal(offset, INT64) if isinstance(offset, int) else offset
+        if offset.text == "0":
+            return pointer
+        return self.emit.address(pointer, self.dtype, offset).text
+
+    def load(self, pointer: str, offset: int, lanes: int, mask: Value | None = None) -> Value:
+        """Load a scalar or adjacent lanes."""
+        return self.emit.load(Value(self.at(pointer, offset), self.dtype), lanes, mask)
+
+    def store(self, x: Value, pointer: str, offset: int, mask: Value | None = None) -> None:
+        """Store a value."""
+        self.emit.store(x, Value(self.at(pointer, offset), self.dtype), mask)
+
+    def up_to(self, index: Value, step: int, last: int) -> Value:
+        """Return where a block begins: blocks follow each other, the last one ends at the end."""
+        start = self.times(index, step)
+        if is_constant(start):
+            return literal(min(int(start.text), last), INT64)
+        return self.emit.minimum(start, last)
+
+    def sums(
+        self, nest: Sequence[Taps], scalars: Operand, vectors: Operand, start: Carried
+    ) -> Carried:
+        """Add up all products; the sums are named ``row.vector``."""
+
+        def leaf(x: Operand, y: Operand, state: Carried) -> Carried:
+            rows = [self.load(x.pointer, offset, 0) for offset in x.offsets]
+            return self.products([self.emit.splat(row, self.lanes) for row in rows], y, state)
+
+        return self.walk(nest, scalars, vectors, start, leaf)
+
+    def walk(
+        self,
+        nest: Sequence[Taps],
+        x: Operand,
+        y: Operand,
+        state: Carried,
+        leaf: Callable[[Operand, Operand, Carried], Carried],
+    ) -> Carried:
+        """Go over the taps of a nest of loops."""
+        if not nest:
+            return leaf(x, y, state)
+        taps, inner, steps = nest[0], nest[1:], nest[0].vectors
+        if isinstance(taps.count, int) and (
+            isinstance(steps, tuple) or taps.unrolled or taps.count == 1
+        ):
+            for i in range(taps.count):
+                step = steps[i] if isinstance(steps, tuple) else i * steps
+                moved = [offset + i * taps.scalars for offset in x.offsets]
+                further = [offset + step for offset in y.offsets]
+                state = self.walk(
+                    inner, Operand(x.pointer, moved), Operand(y.pointer, further), state, leaf
+                )
+            return state
+        assert not isinstance(steps, tuple)
+
+        def body(index: Value, state: Carried) -> Carried:
+            at_x = self.at(x.pointer, self.times(index, taps.scalars))
+            at_y = self.at(y.pointer, self.times(index, steps))
+            return self.walk(inner, Operand(at_x, x.offsets), Operand(at_y, y.offsets), state, leaf)
+
+        count = taps.count if isinstance(taps.count, Value) else literal(taps.count, INT64)
+        return repeat(self.emit, count, 1, state, body)
+
+    def products(
+        self, rows: Sequence[Value], y: Operand, sums: Carried, mask: Value | None = None
+    ) -> Carried:
+        """Add the products of some vectors with others that are loaded."""
+        loaded = [self.load(y.pointer, offset, self.lanes, mask) for offset in y.offsets]
+        return {
+            f"{row}.{v}": self.emit.fma(x, vector, sums[f"{row}.{v}"])
+            for row, x in enumerate(rows)
+            for v, vector in enumerate(loaded)
+        }
+
+    def zeros(self, rows: int, vectors: int) -> Carried:
+        """Return sums of nothing yet."""
+        zero = literal(0.0, self.dtype, self.lanes)
+        return {f"{row}.{v}": zero for row in range(rows) for v in range(vectors)}
