@@ -41,7 +41,11 @@ class Decider(Protocol):
         ...
 
     def reveal(self, dim: SymDim) -> None:
-        """Hear that a size is hashed or written as text."""
+        """Hear that a size is hashed."""
+        ...
+
+    def spell(self, dim: SymDim) -> None:
+        """Hear that a size is written as text."""
         ...
 
 
@@ -146,7 +150,7 @@ class SymDim:
 
     def __str__(self) -> str:
         if deciders:
-            deciders[-1].reveal(self)
+            deciders[-1].spell(self)
         parts = []
         for monomial, factor in self.terms:
             names = "*".join(str(atom) for atom in monomial)

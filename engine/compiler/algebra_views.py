@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ops.registry import OPS
+from ..shape import broadcast_shapes
 from .graph import Node, Value
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def without_broadcasts(walk: Rewriter, node: Node) -> Value | None:
         return None
     plain = [v if b is None else b.inputs[0] for v, b in zip(node.inputs, found, strict=True)]
     shapes = [tuple(value.aval.shape) for value in plain]
-    if np.broadcast_shapes(*[value.sizes for value in plain]) != node.outputs[0].sizes:
+    if broadcast_shapes(*[value.sizes for value in plain]) != node.outputs[0].sizes:
         return None
     if shapes == [tuple(value.aval.shape) for value in node.inputs]:
         return None

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..ops.registry import Host, View
+from ..shape import SymDim
 from .graph import Node, Value, run_node
 
 FOLD_ELEMENTS = 4096
@@ -38,7 +39,10 @@ class Constants:
         if isinstance(lowering, Host) and (node.inputs or node.op.category == "random"):
             return None
         self._note_uniform(node)
-        if sum(math.prod(v.sizes) for v in node.outputs) > FOLD_ELEMENTS:
+        if (
+            any(value.is_open for value in node.outputs)
+            or sum(math.prod(v.sizes) for v in node.outputs) > FOLD_ELEMENTS
+        ):
             return None
         if node.op.name in FILLS:
             output = node.outputs[0]
@@ -54,7 +58,7 @@ class Constants:
 
     def _note_uniform(self, node: Node) -> None:
         name, output = node.op.name, node.outputs[0]
-        if name == "full":
+        if name == "full" and not isinstance(node.attributes["fill_value"], SymDim):
             self.uniform[output] = node.attributes["fill_value"]  # pyright: ignore[reportArgumentType]
         elif name in FILLS:
             self.uniform[output] = FILLS[name]

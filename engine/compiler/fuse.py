@@ -157,7 +157,7 @@ class Fuser:
         """Keep a view inside its producer's kernel, else read it in place, else copy it."""
         source, output = node.inputs[0], node.outputs[0]
         maker = self._maker(source)
-        inside = maker is not None and source not in self.accesses
+        inside = maker is not None and source not in self.accesses and not self._is_absorbed(node)
         if inside and maker is not None and self.groups[maker].kind == "loop":
             alone = self._add(Group("loop", [node], 0))
             if self._try_merge([maker, alone.number]):
@@ -178,6 +178,14 @@ class Fuser:
             strided = Value(self._fresh(), output.aval, output.origin)
             self.accesses[strided] = access
             self._copy(strided, output)
+
+    def _is_absorbed(self, node: Node) -> bool:
+        """Return whether only products read a view, and as it lies: none needs it written out."""
+        readers, output = self.readers.get(node.outputs[0], ()), node.outputs[0]
+        if output in self.kept or not all(isinstance(r.op.lowering, Gemm) for r in readers):
+            return False
+        access = view_access(node, self._access(node.inputs[0]))
+        return access is not None and operand(output, access) is not None
 
     @staticmethod
     def _reads(reader: Node, access: Access, value: Value) -> bool:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..ops.registry import run_kernel
+from ..shape import Aval, SymDim, deciders
 
 if TYPE_CHECKING:
     from ..ops.registry import Op
     from ..origin import Origin
-    from ..shape import Aval
 
 Attrs = tuple[tuple[str, object], ...]
 
@@ -38,15 +38,22 @@ class Value:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The shape as numbers; a size that is a symbol raises ``GraphError``."""
+        """The shape as numbers; a symbol raises ``GraphError`` where nobody answers for it."""
         known = self._sizes
         if known:
             return known[0]
         sizes = tuple(d for d in self.aval.shape if isinstance(d, int))
         if len(sizes) != len(self.aval.shape):
+            if deciders:
+                return self.aval.shape  # pyright: ignore[reportReturnType]
             raise GraphError(f"{self!r} is {self.aval}: plans need sizes that are numbers")
         known.append(sizes)
         return sizes
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a size is a symbol."""
+        return not self._sizes and any(isinstance(dim, SymDim) for dim in self.aval.shape)
 
     def __repr__(self) -> str:
         return f"%{self.index}"

@@ -12,8 +12,9 @@ from ..shape import Aval
 from ..tensor import Tensor
 from .arguments import check_promoted, check_unchanged, input_tensors, inputs_among, is_input
 from .chains import Chain
+from .graph import Graph
 from .guards import Reads
-from .plan import compile_graph
+from .plan import Plan, compile_graph
 from .specialisation import Specialisation, with_outcomes, writes_in_place
 from .structure import opaque_part, unflatten
 from .trace import TracedCall, trace
@@ -43,6 +44,8 @@ class Made:
     call: TracedCall
     reads: Reads
     seconds: float
+    plan: Callable[[Graph, dict[int, int]], Plan] | None = None
+    """What makes the plan, where one may serve several sizes; given the graph and its writes."""
 
 
 def trace_call(
@@ -87,7 +90,11 @@ def compile_call(made: Made, arguments: Arguments) -> Specialisation:
     guards = made.call.guards
     traced = with_outcomes(made.call) if guards else made.call
     count = len(inputs_among(arguments.leaves, arguments.promoted))
-    plan = compile_graph(traced.graph, writes={} if guards else writes_in_place(traced, count))
+    writes = {} if guards else writes_in_place(traced, count)
+    if made.plan is None:
+        plan = compile_graph(traced.graph, writes=writes)
+    else:
+        plan = made.plan(traced.graph, writes)
     seconds = made.seconds + time.perf_counter() - started
     return Specialisation(traced, made.reads, guards, arguments.promoted, plan, seconds)
 

@@ -8,126 +8,32 @@ answers. A size that is used as a number ends such a trace; then each size is tr
 from __future__ import annotations
 
 import logging
-import sys
-import threading
-import types
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import random as streams
-from ..shape import Aval, Dim, Shape, SymDim, deciders, evaluate, substitute
+from ..shape import Aval, Dim, Shape, SymDim, substitute
+from .asking import Asked, Question, Sizes, answer, asking, put_in
 from .graph import Graph, GraphError, Node, Value, verify
 from .making import Arguments, Made, trace_call
+from .open_plans import OpenPlan, SizeNeededError, open_plan
 from .options import Axes
-from .traced import PACKAGE_NAME, TraceBreak, in_package
+from .plan import Plan, compile_graph
+from .traced import TraceBreak, in_package
 
 logger = logging.getLogger("cellwire.jit")
 MAX_NOTES = 16
 MAX_TRACES = 4
 """Traces with open sizes that one kind of call may need, before it gets none."""
-Sizes = dict[str, int]
-Question = tuple[str, Dim, float]
 KIND_TESTS = {"isinstance", "type", "issubclass"}
 NUMBER_KINDS = {"int", "Integral", "Number", "Rational", "Real", "SupportsIndex", "SupportsInt"}
-RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": lambda a, b: a == b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
-}  # fmt: skip
-
-
-def answer(question: Question, sizes: Sizes) -> bool:
-    """Return whether a relation of sizes holds; sizes of other symbols are equal if spelt alike."""
-    relation, left, right = question
-    pair = evaluate(left, sizes), evaluate(right, sizes) if isinstance(right, SymDim) else right
-    if any(isinstance(dim, SymDim) for dim in pair):
-        return relation == "==" and _spelt(pair[0]) == _spelt(pair[1])
-    return RELATIONS[relation](*pair)
-
-
-class Asked:
-    """Answers what is asked of open sizes, with those of one call, and keeps the answers."""
-
-    def __init__(self, sizes: Sizes) -> None:
-        self.sizes = sizes
-        self.answers: dict[tuple[object, ...], tuple[Question, bool]] = {}
-        self._thread = threading.get_ident()
-
-    def decide(self, relation: str, left: Dim, right: float) -> bool:
-        """Answer with this call's sizes; structurally for another thread."""
-        if self._is_foreign():
-            return False
-        found = answer((relation, left, right), self.sizes)
-        key = (relation, _spelt(left), _spelt(right))
-        self.answers.setdefault(key, ((relation, left, right), found))
-        return found
-
-    def number(self, dim: SymDim) -> int:
-        """Refuse: a graph would keep the number."""
-        if self._is_foreign():
-            raise TypeError("the size of an axis is not known yet; it is no number.")
-        raise TraceBreak(f"the size {_text(dim)} is used as a number", "", _asker())
-
-    def reveal(self, dim: SymDim) -> None:
-        """Refuse where the user's code hashes a size or makes text of it."""
-        frame = sys._getframe(2)
-        if not self._is_foreign() and not _is_own(frame):
-            raise TraceBreak(f"the size {_text(dim)} is looked up or printed", "", _asker())
-
-    def _is_foreign(self) -> bool:
-        """Whether another thread asks, of sizes of its own."""
-        return self._thread != threading.get_ident()
-
-    @property
-    def questions(self) -> list[tuple[Question, bool]]:
-        """What was asked, and what was answered."""
-        return list(self.answers.values())
-
-
-def _spelt(dim: Any) -> object:
-    return dim.terms if isinstance(dim, SymDim) else dim
-
-
-def _text(dim: SymDim) -> str:
-    with _unasked():
-        return str(dim)
-
-
-def _is_own(frame: types.FrameType) -> bool:
-    code = frame.f_code
-    if code.co_filename == "<string>":  # what dataclasses write
-        return frame.f_globals.get("__name__", "").startswith(f"{PACKAGE_NAME}.")
-    return in_package(code.co_filename)
-
-
-def _asker() -> str | None:
-    """Return file and line of the innermost frame of the user's code."""
-    frame: types.FrameType | None = sys._getframe(2)
-    while frame is not None and _is_own(frame):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else None
-
-
-@contextmanager
-def _unasked() -> Iterator[None]:
-    outer = deciders[:]
-    deciders.clear()
-    try:
-        yield
-    finally:
-        deciders[:] = outer
-
-
-@contextmanager
-def _asking(asked: Asked) -> Iterator[None]:
-    deciders.append(asked)
-    try:
-        yield
-    finally:
-        deciders.remove(asked)
+MAX_OPEN_PLANS = 4
+"""Plans for any size that one trace may need, since passes ask for sizes too."""
 
 
 @dataclass(slots=True)
@@ -137,6 +43,10 @@ class OpenTrace:
     made: Made
     shapes: tuple[Shape, ...]
     questions: list[tuple[Question, bool]]
+    note: Callable[[str], None]
+    plans: list[OpenPlan] = field(default_factory=list)
+    reason: str | None = None
+    """Why each size has a plan of its own."""
 
     def sizes_of(self, shapes: Sequence[tuple[int, ...]]) -> Sizes | None:
         """Return what the symbols are for these shapes; None where the trace does not hold."""
@@ -152,7 +62,28 @@ class OpenTrace:
     def at(self, sizes: Sizes) -> Made:
         """Return the same trace with numbers for the symbols."""
         graph = closed(self.made.call.graph, sizes)
-        return replace(self.made, call=replace(self.made.call, graph=graph), seconds=0.0)
+        call = replace(self.made.call, graph=graph)
+        return replace(self.made, call=call, seconds=0.0, plan=partial(self.plan, sizes))
+
+    def plan(self, sizes: Sizes, graph: Graph, writes: dict[int, int]) -> Plan:
+        """Return the plan for these sizes, whose graph is ``graph``."""
+        for found in self.plans:
+            if found.fits(sizes):
+                return found.at(sizes)
+        if self.reason is None and len(self.plans) >= MAX_OPEN_PLANS:
+            self._close(f"passes ask for sizes in more than {MAX_OPEN_PLANS} ways")
+        if self.reason is None:
+            try:
+                self.plans.append(open_plan(self.made.call.graph, sizes, writes))
+            except (SizeNeededError, GraphError, TypeError) as reason:
+                self._close(str(reason))
+            else:
+                return self.plans[-1].at(sizes)
+        return compile_graph(graph, writes=writes)
+
+    def _close(self, reason: str) -> None:
+        self.reason = reason
+        self.note(f"each size has a plan of its own: {reason}")
 
 
 @dataclass(slots=True)
@@ -226,10 +157,10 @@ class Family:
             for shape, tensor in zip(wanted, arguments.tensors, strict=True)
         ]
         try:
-            with _asking(asked):
+            with asking(asked):
                 made = trace_call(function, arguments, avals)
             self._check(made)
-            found = OpenTrace(made, wanted, asked.questions)
+            found = OpenTrace(made, wanted, asked.questions, self.note)
             closing = found.at(sizes)
         except Exception as error:
             streams.state().restore(saved)
@@ -302,7 +233,7 @@ def closed(graph: Graph, sizes: Sizes) -> Graph:
             constants[outputs[0]] = _count(inputs[0].aval, outputs[0].aval)
             continue
         ones.update(outputs if node.op.name == "ones_like" else ())
-        attrs = tuple((name, _put_in(attr, sizes)) for name, attr in node.attrs)
+        attrs = tuple((name, put_in(attr, sizes)) for name, attr in node.attrs)
         nodes.append(Node(node.op, inputs, outputs, attrs, node.origin))
     ends = tuple(map(value, graph.outputs))
     made = Graph(tuple(map(value, graph.inputs)), tuple(nodes), ends, constants)
@@ -317,14 +248,6 @@ def _count(summed: Aval, total: Aval) -> np.ndarray:
     count: Any = summed.size // total.size if total.size else 0
     shape: Any = total.shape
     return np.full(shape, count, total.dtype.numpy)
-
-
-def _put_in(attr: Any, sizes: Sizes) -> Any:
-    if isinstance(attr, SymDim):
-        return evaluate(attr, sizes)
-    if type(attr) is tuple:
-        return tuple(_put_in(part, sizes) for part in attr)
-    return substitute(attr, sizes) if isinstance(attr, Aval) else attr
 
 
 def family_key(key: Any) -> object:

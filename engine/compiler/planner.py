@@ -90,10 +90,17 @@ class Planner:
 
     def build(self) -> Plan:
         """Return the plan."""
-        steps = [step for group in self.fusion.groups for step in self._lower(group)]
+        return self.plan(self.lowered())
+
+    def lowered(self) -> list[NativeStep | Group]:
+        """Return the steps in order; their kernels are noted."""
+        return [step for group in self.fusion.groups for step in self._lower(group)]
+
+    def plan(self, steps: list[NativeStep | Group]) -> Plan:
+        """Return the plan of these steps: whose memory is where, and which run as one."""
         self._find_in_place(steps)
         self._assign_slots(steps)
-        steps += self._write_backs(steps)
+        steps = [*steps, *self._write_backs(steps)]
         runs = self._runs(steps)
         arena = self._assign_arena(runs)
         parts, ends = self._parts(steps, runs, arena)

@@ -6,6 +6,8 @@ stays (it turns -0 into 0), ``x - 0`` and ``x * 1`` go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..ops.registry import Op, Pointwise
 from .algebra import rules_of
 from .constants import Constants
@@ -19,9 +21,12 @@ COMMUTATIVE = frozenset(
 """Ops whose operands may change places. Not maximum and minimum, which tell 0 from -0 by place."""
 
 
-def simplify(graph: Graph) -> Graph:
-    """Return an equal graph without composites, constant work, duplicates and dead nodes."""
-    return eliminate_dead(rewrite(expand(graph)))
+def simplify(graph: Graph, expanded: Callable[[Graph], Graph] = lambda graph: graph) -> Graph:
+    """Return an equal graph without composites, constant work, duplicates and dead nodes.
+
+    ``expanded`` may change the graph without composites before the rest is done.
+    """
+    return eliminate_dead(rewrite(expanded(expand(graph))))
 
 
 def rewrite(graph: Graph) -> Graph:
