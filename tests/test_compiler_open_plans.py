@@ -64,7 +64,7 @@ def test_all_sizes_agree_with_eager(fn: Callable[..., Any]) -> None:
             np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("fn", (_softmax_rows, _means), ids=lambda fn: fn.__name__[1:])
+@pytest.mark.parametrize("fn", [_softmax_rows, _means], ids=lambda fn: fn.__name__[1:])
 def test_one_lowering_serves_all_sizes(
     fn: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
