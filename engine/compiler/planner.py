@@ -286,6 +286,8 @@ class Planner:
         uses = [v for v, access in space.leaves.items() if access.base is source]
         if uses != [source] or space.axes[source] != space.axes[value]:
             return False
+        if space.classes(value) != set(space.extents):
+            return False  # a loop that it does not move with would read what was written
         reads = [i for i, node in enumerate(space.nodes) if source in node.inputs]
         written = next(i for i, node in enumerate(space.nodes) if value in node.outputs)
         return reads[0] <= written

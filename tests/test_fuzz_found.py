@@ -1,0 +1,55 @@
+"""What fuzzing found, each as the small case it shrank to."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import cellwire as cw
+import numpy as np
+import pytest
+from cellwire import Parameter, Tensor, ops
+from cellwire.engine import random as streams
+from cellwire.engine.compiler.plan import compile_graph
+from cellwire.engine.compiler.reasons import JitWarning
+from cellwire.engine.compiler.trace import trace
+
+F32 = np.float32
+
+
+def test_a_value_in_a_wider_loop_is_not_written_over_what_the_loop_reads_again() -> None:
+    def step(x: Tensor) -> tuple[Tensor, Tensor]:
+        changed = ops.cos(x)
+        return changed, ops.broadcast_to(changed, (3, 4))
+
+    x = np.linspace(0, 1, 4, dtype=F32)
+    plan = compile_graph(trace(step, [Tensor(x).aval]).graph, writes={0: 0})
+    found, wide = plan(x.copy())
+    np.testing.assert_allclose(found, np.cos(x), 1e-6)
+    np.testing.assert_allclose(wide, np.broadcast_to(np.cos(x), (3, 4)), 1e-6)
+
+
+def test_a_float_of_which_rounding_decides_runs_eagerly() -> None:
+    def fn(x: Tensor) -> Tensor:
+        return x * 2 if ops.sum(x).item() > 1 else x
+
+    rows = np.random.default_rng(27).normal(size=(17, 40)).astype(F32)
+    run, x = cw.jit(fn), Tensor(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", JitWarning)
+        for _ in range(2):
+            np.testing.assert_array_equal(run(x).asnumpy(), fn(x).asnumpy())
+
+
+def test_keys_drawn_before_a_call_turns_out_to_run_eagerly_are_drawn_once() -> None:
+    weight = Parameter(Tensor(np.ones((2, 2), F32)), name="weight")
+
+    def fn(x: Tensor) -> Any:
+        ops.assign(weight, weight * 0.5)
+        return ops.dropout(x, 0.5)
+
+    run = cw.jit(fn)
+    cw.set_seed(3)
+    with pytest.warns(JitWarning):
+        run(weight[0])
+    assert streams.state().step == 1
