@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Final, Protocol
 
 from llvmlite import binding
 
+from .codegen import emit_objects, initialize
 from .object_cache import load_object, object_key, store_object
 from .target import Target, host
 
@@ -62,21 +63,40 @@ def compile_module(
     The target is this machine unless one with shorter vectors is asked for. ``imports`` are
     addresses of functions that the kernels call but do not bring along.
     """
+    return compile_modules([kernels], target, imports)[0]
+
+
+def compile_modules(
+    modules: Sequence[Sequence[Kernel]],
+    target: Target | None = None,
+    imports: Mapping[str, int] | None = None,
+    threads: int = 1,
+) -> list[Library]:
+    """Return the machine code of several modules, each compiled or loaded from the disk cache.
+
+    On several threads, where there are more, the result is the same.
+    """
     started = time.perf_counter()
     target = target or host()
-    names = [kernel.name for kernel in kernels]
-    if len(set(names)) != len(names):
-        raise ValueError(f"kernels of one module need different names, got {names}")
-    key = module_key(kernels, target)
+    names = [[kernel.name for kernel in kernels] for kernels in modules]
+    flat = [name for own in names for name in own]
+    if len(set(flat)) != len(flat):
+        raise ValueError(f"kernels of one module need different names, got {flat}")
+    keys = [module_key(kernels, target) for kernels in modules]
     with _LOCK:
-        image = load_object(key)
-        compiled = image is None
-        if image is None:
-            image = _compile(module_text(kernels, target), target)
-            store_object(key, image)
-        tracker = _link(image, names, imports or {})
-    addresses = {name: tracker[name] for name in names}
-    return Library(addresses, key, compiled, time.perf_counter() - started, tracker)
+        images = {key: load_object(key) for key in keys}
+        made = [i for i, key in enumerate(keys) if images[key] is None]
+        jobs = [partial(module_text, modules[i], target) for i in made]
+        for i, image in zip(made, emit_objects(jobs, target, threads), strict=True):
+            images[keys[i]] = image
+            store_object(keys[i], image)
+        found = [image for key in keys if (image := images[key]) is not None]
+        tracker = _link(found, flat, imports or {})
+    seconds = time.perf_counter() - started
+    return [
+        Library({name: tracker[name] for name in own}, key, i in made, seconds, tracker)
+        for i, (own, key) in enumerate(zip(names, keys, strict=True))
+    ]
 
 
 def module_key(kernels: Sequence[Kernel], target: Target | None = None) -> str:
@@ -84,18 +104,24 @@ def module_key(kernels: Sequence[Kernel], target: Target | None = None) -> str:
     return object_key([kernel.text for kernel in kernels], target or host())
 
 
-def load_module(
-    names: Sequence[str], key: str, imports: Mapping[str, int] | None = None
-) -> Library | None:
-    """Return machine code from the disk cache, or None if it is not there."""
+def load_modules(
+    modules: Sequence[tuple[Sequence[str], str]], imports: Mapping[str, int] | None = None
+) -> list[Library] | None:
+    """Return machine code from the disk cache by names and keys, or None if some is not there."""
     started = time.perf_counter()
-    with _LOCK:
+    images: list[bytes] = []
+    for _, key in modules:
         image = load_object(key)
         if image is None:
             return None
-        tracker = _link(image, names, imports or {})
-    addresses = {name: tracker[name] for name in names}
-    return Library(addresses, key, False, time.perf_counter() - started, tracker)
+        images.append(image)
+    with _LOCK:
+        tracker = _link(images, [name for names, _ in modules for name in names], imports or {})
+    seconds = time.perf_counter() - started
+    return [
+        Library({name: tracker[name] for name in names}, key, False, seconds, tracker)
+        for names, key in modules
+    ]
 
 
 def module_text(kernels: Sequence[Kernel], target: Target | None = None) -> str:
@@ -108,49 +134,18 @@ def module_text(kernels: Sequence[Kernel], target: Target | None = None) -> str:
     return "\n\n".join([*definitions, "\n".join(declarations.values())]) + "\n"
 
 
-def _compile(text: str, target: Target) -> bytes:
-    machine = _machine(target)
-    return machine.emit_object(_parse(text, machine))
-
-
-def _parse(text: str, machine: binding.TargetMachine) -> binding.ModuleRef:
-    module = binding.parse_assembly(text)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    module.verify()
-    return module
-
-
-@cache
-def _machine(target: Target) -> binding.TargetMachine:
-    _initialize()
-    return binding.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=3,
-        reloc="pic",
-        codemodel="default",
-        jit=True,
-    )
-
-
-@cache
-def _initialize() -> None:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    binding.initialize_native_asmparser()
-
-
 @cache
 def _jit() -> binding.LLJIT:
-    _initialize()
+    initialize()
     return binding.create_lljit_compiler()
 
 
 def _link(
-    image: bytes, names: Sequence[str], imports: Mapping[str, int]
+    images: Sequence[bytes], names: Sequence[str], imports: Mapping[str, int]
 ) -> binding.ResourceTracker:
-    builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
+    builder = binding.JITLibraryBuilder().add_current_process()
+    for image in images:
+        builder.add_object_img(image)
     for name, address in imports.items():
         builder.import_symbol(name, address)
     for name in names:

@@ -38,33 +38,6 @@ TOUCHED: Final = 600.0
 SWEPT: Final = 3600.0
 """Seconds from one sweep to the next, and the age at which an unfinished file is a crash's."""
 
-PRINTERS: Final = (
-    "attention_code.py",
-    "control.py",
-    "conv_direct.py",
-    "conv_native.py",
-    "conv_strip.py",
-    "conv_tile.py",
-    "conv_weight_grad.py",
-    "conv_weights.py",
-    "emitter.py",
-    "gemm.py",
-    "gemm_blas.py",
-    "gemm_code.py",
-    "gemm_tile.py",
-    "interleave.py",
-    "llvm.py",
-    "native.py",
-    "philox.py",
-    "pool_native.py",
-    "power.py",
-    "program_code.py",
-    "runtime.py",
-    "scalar_ops.py",
-    "vecmath.py",
-)
-"""The files that decide what machine code a kernel becomes; an edit there makes every key new."""
-
 
 def cache_folder() -> Path | None:
     """Return where the cache is: `CELLWIRE_CACHE_DIR`, else the user's cache folder.
@@ -104,11 +77,11 @@ def object_key(texts: Sequence[str], target: Target) -> str:
 
 @cache
 def toolchain_key() -> str:
-    """Return the printers' sources and the compiler's versions: what turns text into code."""
+    """Return the sources of this folder and the compiler's versions: what turns text into code."""
     folder = Path(__file__).parent
     printers = hashlib.sha256()
-    for name in PRINTERS:
-        printers.update((folder / name).read_bytes())
+    for path in sorted(folder.glob("*.py")):
+        printers.update(path.read_bytes())
     llvm = ".".join(map(str, binding.llvm_version_info))
     return f"{printers.hexdigest()}, llvmlite {llvmlite.__version__}, LLVM {llvm}, opt 3"
 

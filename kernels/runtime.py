@@ -23,10 +23,17 @@ import numpy as np
 from .blas_threads import THREADS_FROM, on_one_thread
 from .conv_native import ConvKernel
 from .gemm import BlasGemm
-from .native import Kernel, Library, compile_module, load_module, module_key
+from .native import (
+    Kernel,
+    Library,
+    compile_module,
+    compile_modules,
+    load_modules,
+    module_key,
+)
 from .program_code import DATA_OFFSET, print_program
 from .target import Target
-from .workers import worker_library, workers
+from .workers import thread_count, worker_library, workers
 
 BlasCall: TypeAlias = "tuple[tuple[str, ...], tuple[int | str, ...]]"
 """A kernel's ints, and rows, columns and inner size of what it lets BLAS multiply in one call."""
@@ -230,7 +237,7 @@ def build_entry(program: Program, kernels: Sequence[Kernel]) -> Entry:
     if len(kernels) == 1:
         library = compile_module([*kernels, program], imports=imports)
         return Entry(program, library, (), products)
-    libraries = [_library(kernel) for kernel in kernels]
+    libraries = _libraries_of(kernels)
     imports |= {k.name: lib[k.name] for k, lib in zip(kernels, libraries, strict=True)}
     return Entry(program, compile_module([program], imports=imports), libraries, products)
 
@@ -244,18 +251,18 @@ def load_entry(
 
     ``objects`` are the names and the key of each module, the program's last.
     """
+    *parts, last = objects
+    known = {key: found for _, key in parts if (found := _libraries.get(key)) is not None}
     imports = _imports(program)
-    libraries: list[Library] = []
-    *parts, (names, key) = objects
-    for own, part in parts:
-        library = _libraries.get(part) or load_module(own, part)
-        if library is None:
-            return None
-        _libraries[part] = library
-        libraries.append(library)
+    for library in known.values():
         imports |= library.addresses
-    library = load_module(names, key, imports)
-    return None if library is None else Entry(program, library, libraries, products)
+    wanted = [(names, key) for names, key in parts if key not in known]
+    made = load_modules([*wanted, last], imports)
+    if made is None:
+        return None
+    for (_, key), library in zip(wanted, made, strict=False):
+        _libraries[key] = known[key] = library
+    return Entry(program, made[-1], [known[key] for _, key in parts], products)
 
 
 def _imports(program: Program) -> dict[str, int]:
@@ -267,14 +274,16 @@ def _imports(program: Program) -> dict[str, int]:
 _libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
 
 
-def _library(kernel: Kernel) -> Library:
-    """Return a kernel's machine code, the one in use already if there is one."""
-    key = module_key([kernel])
-    found = _libraries.get(key)
-    if found is None:
-        found = _libraries[key] = compile_module([kernel])
-        return found
-    return replace(found, compiled=False, seconds=0.0)
+def _libraries_of(kernels: Sequence[Kernel]) -> list[Library]:
+    """Return each kernel's machine code, the one in use already if there is one."""
+    keys = [module_key([kernel]) for kernel in kernels]
+    known = {key: found for key in keys if (found := _libraries.get(key)) is not None}
+    wanted = {key: [kernel] for key, kernel in zip(keys, kernels, strict=True) if key not in known}
+    made = compile_modules([*wanted.values()], threads=thread_count()) if wanted else []
+    found = {key: replace(library, compiled=False, seconds=0.0) for key, library in known.items()}
+    for key, library in zip(wanted, made, strict=True):
+        _libraries[key] = found[key] = library
+    return [found[key] for key in keys]
 
 
 class SingleKernel:

@@ -13,6 +13,8 @@ def cellwire_step(
 ) -> Callable[[], Any]:
     """Return a training step, forward, backward and update in one ``jit``."""
     net.set_train()
+    for parameter in net.get_parameters():
+        parameter.asnumpy()  # its first numbers are drawn when they are asked for
     made = {
         "adam": lambda: cw.nn.Adam(net.trainable_params(), 1e-3),
         "momentum": lambda: cw.nn.Momentum(net.trainable_params(), 1e-2, 0.9),
