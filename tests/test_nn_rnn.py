@@ -9,8 +9,11 @@ import cellwire as cw
 import numpy as np
 import pytest
 from cellwire import nn, ops
-from cellwire.engine.compiler import abstract_eval
+from cellwire.engine.compiler import abstract_eval, trace
+from cellwire.engine.compiler.differentiate import differentiate
+from cellwire.engine.compiler.graph import interpret
 from cellwire.engine.shape import Aval, SymDim
+from cellwire.kernels.recurrent import run_backward, run_forward
 
 RNG = np.random.default_rng(3)
 X = cw.Tensor(RNG.standard_normal((4, 3, 5)).astype(np.float32))
@@ -107,6 +110,89 @@ def test_a_gradients_gradient_goes_through_the_layer() -> None:
     moved[1, 2, 3] -= 2 * step
     below = float(penalty(cw.Tensor(moved)))
     np.testing.assert_allclose(found[1, 2, 3], (above - below) / (2 * step), rtol=0.02, atol=1e-4)
+
+
+def sizes_worth_two_threads(kind: str) -> tuple[Any, ...]:
+    """Return gates, state, cell, weight and bias of 9 sequences, 20 steps of 53 units."""
+    blocks = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}[kind]
+    shapes = [(20, 9, blocks * 53), (9, 53), (9, 53), (blocks * 53, 53), (blocks * 53,)]
+    gates, state, cell, weight, bias = (RNG.standard_normal(shape) for shape in shapes)
+    return gates, (state, cell)[: 2 if kind == "lstm" else 1], weight * 0.1, bias
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_a_batch_cut_for_threads_is_each_sequence_by_itself(kind: str) -> None:
+    gates, states, weight, bias = sizes_worth_two_threads(kind)
+    bias = bias if kind == "gru" else None
+    lengths = RNG.integers(0, 21, 9)
+    how = {"keep": True, "reverse": True}
+    ends = 1 + len(states)
+    whole = run_forward(kind, gates, states, weight, bias, lengths, **how)
+    douts = [RNG.standard_normal(array.shape) for array in whole[:ends]]
+    back = run_backward(kind, douts, weight, whole[ends], lengths, reverse=True)
+    again = run_backward(kind, douts, weight, whole[ends], lengths, reverse=True)
+    assert all(np.array_equal(a, b) for a, b in zip(back, again, strict=True))
+    for n in range(9):
+        own = slice(n, n + 1)
+        start, last = [s[own] for s in states], lengths[own]
+        alone = run_forward(kind, gates[:, own], start, weight, bias, last, **how)
+        mine = [d[:, own] if d.ndim == 3 else d[own] for d in douts]
+        here = run_backward(kind, mine, weight, alone[ends], last, reverse=True)
+        for full, one in zip((*whole, *back), (*alone, *here), strict=True):
+            np.testing.assert_allclose(full[:, own] if full.ndim == 3 else full[own], one)
+
+
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
+def test_a_training_step_is_one_plan(make: Callable[..., Any]) -> None:
+    net = make(5, 4)
+    adam = nn.Adam(net.trainable_params(), 0.01)
+    lengths = cw.Tensor(np.array([4, 0, 2]))
+    derive = cw.value_and_grad(
+        lambda x, n: ops.mean(net(x, seq_length=n)[0] ** 2), None, adam.parameters
+    )
+
+    def step(x: cw.Tensor, n: cw.Tensor) -> cw.Tensor:
+        value, grads = derive(x, n)
+        adam(grads)
+        return value
+
+    report = cw.jit.explain(step)(X, lengths).report
+    assert report is not None
+    assert report.host_steps == ()
+    assert report.native_runs == 1
+    run = cw.jit(step, fullgraph=True)
+    values = [float(run(X, lengths)) for _ in range(3)]
+    assert values[2] < values[1] < values[0]
+
+
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
+def test_a_layer_that_nobody_recorded_is_derived(make: Callable[..., Any]) -> None:
+    net = make(5, 4)
+    gates = cw.Tensor(RNG.standard_normal((4, 3, net.weight_hh_l0.shape[0])).astype(np.float32))
+    kind = make.__name__.lower()  # type: ignore[attr-defined]
+    layer, weight = getattr(ops, f"{kind}_layer"), cw.Tensor(net.weight_hh_l0.data)
+
+    def total(gates: cw.Tensor, weight: cw.Tensor) -> cw.Tensor:
+        zeros = ops.zeros((3, 4))
+        states = (zeros, zeros) if make is nn.LSTM else (zeros,)
+        return ops.sum(layer(gates, *states, weight)[0])
+
+    made = differentiate(trace(total, [gates.aval, weight.aval]).graph, 1, [0])
+    _, *kept = interpret(made.forward, [gates.data, weight.data])
+    (found,) = interpret(made.backward, [*kept, np.float32(1)])
+    np.testing.assert_allclose(found, cw.grad(total)(gates, weight).data, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
+def test_no_steps_leave_the_states_and_no_sequences_give_none(make: Callable[..., Any]) -> None:
+    net = make(5, 2)
+    given = ops.ones((1, 3, 2))
+    hx = (given, given) if make is nn.LSTM else given
+    out, ends = net(X[:0], hx)
+    assert out.shape == (0, 3, 2)
+    ends = ends if isinstance(ends, tuple) else (ends,)
+    assert all(np.array_equal(end.data, given.data) for end in ends)
+    assert net(X[:, :0])[0].shape == (4, 0, 2)
 
 
 def test_to_float_reaches_the_layers_weights() -> None:

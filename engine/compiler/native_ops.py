@@ -60,9 +60,9 @@ class NativeOp:
 @cache
 def native_ops() -> dict[str, NativeOp]:
     """Return the ops of all families, by name."""
-    from . import attention, pooling, windowed
+    from . import attention, pooling, recurrent, windowed
 
-    return {**windowed.OPS, **pooling.OPS, **attention.OPS}
+    return {**windowed.OPS, **pooling.OPS, **attention.OPS, **recurrent.OPS}
 
 
 def native_op(node: Node) -> NativeOp | None:

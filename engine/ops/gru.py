@@ -6,30 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.blas_threads import matmul as multiply
+from ...kernels.recurrent import run_backward, run_forward
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
-from . import arithmetic, creation, hyperbolic, linalg, math
+from . import arithmetic, creation, hyperbolic, linalg, math, reduce
 from .cast import TensorLike, as_float, cast_to
 from .expansion import expanded
 from .recurrent import (
     REASON,
     Tensors,
-    blocks_of,
+    keeping_to_itself,
+    kept_avals,
     layer_gradient,
     layer_inputs,
     layer_rule,
     parts_of,
-    projected,
     second_gradient,
-    split_inputs,
-    states_before,
-    time_order,
     unrolled,
-    valid_steps,
     weight_gradient,
 )
-from .registry import Call, Composite, GradContext, Grads, Host, checked, op
+from .registry import OPS, Call, Composite, GradContext, Grads, Host, checked, op
 from .rules import require_float, require_same_dtype
 
 # ---- one step --------------------------------------------------------------------------------
@@ -107,6 +103,7 @@ def _layer_rule(
     lengths: Aval | None = None,
     *,
     reverse: bool,
+    keep: bool = False,
 ) -> tuple[Aval, ...]:
     layer_rule("gru_layer", gates, {"state": state}, weight, lengths, 3)
     require_same_dtype("gru_layer", gates=gates, bias=bias)
@@ -114,15 +111,8 @@ def _layer_rule(
         raise ShapeError(
             f"gru_layer: bias {shape_text(bias.shape)} must have the shape [{weight.shape[0]}]."
         )
-    return Aval((*gates.shape[:2], weight.shape[1]), gates.dtype), state
-
-
-def _sigmoid(gates: np.ndarray) -> None:
-    """Activate in place; sigmoid is tanh of the half, which cannot overflow."""
-    gates *= 0.5
-    np.tanh(gates, out=gates)
-    gates *= 0.5
-    gates += 0.5
+    output = Aval((*gates.shape[:2], weight.shape[1]), gates.dtype)
+    return (output, state, *(kept_avals(output, 5) if keep else ()))
 
 
 def _layer_kernel(
@@ -133,76 +123,9 @@ def _layer_kernel(
     lengths: np.ndarray | None = None,
     *,
     reverse: bool,
+    keep: bool = False,
 ) -> tuple[np.ndarray, ...]:
-    steps, batch, size = *gates.shape[:2], weight.shape[1]
-    output = np.empty((steps, batch, size), gates.dtype)
-    valid = valid_steps(steps, lengths)
-    across = np.ascontiguousarray(weight.T)
-    for at in time_order(steps, reverse):
-        hidden = multiply(state, across)
-        hidden += bias
-        both = hidden[:, : 2 * size]
-        both += gates[at, :, : 2 * size]
-        _sigmoid(both)
-        new = hidden[:, 2 * size :]
-        new *= both[:, :size]
-        new += gates[at, :, 2 * size :]
-        np.tanh(new, out=new)
-        after = state - new
-        after *= both[:, size:]
-        after += new
-        if valid is None:
-            output[at], state = after, after
-        else:
-            output[at] = np.where(valid[at], after, 0)
-            state = np.where(valid[at], after, state)
-    return output, np.array(state)
-
-
-def _grad_kernel(
-    dout: np.ndarray,
-    dstate: np.ndarray,
-    gates: np.ndarray,
-    state: np.ndarray,
-    weight: np.ndarray,
-    bias: np.ndarray,
-    output: np.ndarray,
-    lengths: np.ndarray | None = None,
-    *,
-    reverse: bool,
-) -> tuple[np.ndarray, ...]:
-    steps, batch, size = output.shape
-    valid = valid_steps(steps, lengths)
-    before = states_before(output, state, valid, reverse)
-    hidden = projected(before, weight)
-    hidden += bias
-    both = hidden[..., : 2 * size] + gates[..., : 2 * size]
-    _sigmoid(both)
-    r, z = blocks_of(both, 2)
-    hidden_n = hidden[..., 2 * size :]
-    n = np.tanh(r * hidden_n + gates[..., 2 * size :])
-    # What the state's gradient is multiplied by: for each gate, and on the straight way.
-    into_n = (1 - z) * (1 - n * n)
-    grads = np.empty((steps, batch, 3, size), gates.dtype)
-    grads[:, :, 0] = into_n * hidden_n * r * (1 - r)
-    grads[:, :, 1] = (before - n) * z * (1 - z)
-    grads[:, :, 2] = into_n * r
-    if valid is not None:
-        grads *= valid[:, :, None]
-        into_n *= valid
-    dhere = np.empty_like(output)
-    for at in reversed(time_order(steps, reverse)):
-        total = np.add(dout[at], dstate, out=dhere[at])
-        now = grads[at]
-        now *= total[:, None]
-        passed = multiply(now.reshape(batch, 3 * size), weight)
-        passed += total * z[at]
-        dstate = passed if valid is None else np.where(valid[at], passed, dstate)
-    dhidden = grads.reshape(steps, batch, 3 * size)
-    dgates = dhidden.copy()
-    dgates[..., 2 * size :] = into_n * dhere
-    dbias = dhidden.sum((0, 1))
-    return dgates, np.array(dstate), weight_gradient(dhidden, before), dbias
+    return run_forward("gru", gates, (state,), weight, bias, lengths, keep=keep, reverse=reverse)
 
 
 def _run(*inputs: Any, reverse: bool) -> Tensors:
@@ -215,7 +138,7 @@ def _run(*inputs: Any, reverse: bool) -> Tensors:
 
 
 def _layer_grad(ctx: GradContext) -> Grads:
-    return layer_gradient(ctx, 1, 4, gru_layer_grad)
+    return layer_gradient(ctx, 1, 4, OPS["gru_layer"], OPS["gru_layer_grad"])
 
 
 @op(
@@ -226,6 +149,7 @@ def _layer_grad(ctx: GradContext) -> Grads:
     category="nn",
     inputs=("gates", "state", "weight", "bias", "lengths"),
     primitive="GRULayer",
+    fast=keeping_to_itself(2),
 )
 def gru_layer(
     gates: TensorLike,
@@ -279,37 +203,93 @@ def _second_grad(ctx: GradContext) -> Grads:
     return second_gradient(ctx, 1, 4, lambda *inputs: _run(*inputs, reverse=reverse))
 
 
+def _back_kernel(
+    dout: np.ndarray,
+    dstate: np.ndarray,
+    weight: np.ndarray,
+    slopes: np.ndarray,
+    lengths: np.ndarray | None = None,
+    *,
+    reverse: bool,
+) -> tuple[np.ndarray, ...]:
+    return run_backward("gru", (dout, dstate), weight, slopes, lengths, reverse=reverse)
+
+
+def _back_rule(
+    dout: Aval, dstate: Aval, weight: Aval, slopes: Aval, *lengths: Aval, reverse: bool
+) -> tuple[Aval, ...]:
+    gates = Aval((*dout.shape[:2], weight.shape[0]), dout.dtype)
+    return gates, gates, dstate
+
+
 @op(
-    infer=lambda dout, dstate, gates, state, weight, bias, output, *lengths, reverse: (
-        gates, state, weight, bias,
-    ),
-    kernel=_grad_kernel,
-    grad=_second_grad,
+    infer=_back_rule,
+    kernel=_back_kernel,
     lowering=Host(REASON),
     category="gradient",
-    inputs=("dout", "dstate", "gates", "state", "weight", "bias", "output", "lengths"),
-    primitive="GRULayerGrad",
-)  # fmt: skip
-def gru_layer_grad(
-    dout: Tensor, dstate: Tensor, inputs: Tensors, output: Tensor, attrs: Any
-) -> Call:
-    """Return the gradients of ``gru_layer`` to gates, state, weight and bias.
+    inputs=("dout", "dstate", "weight", "slopes", "lengths"),
+    primitive="GRULayerBack",
+)
+def gru_layer_back(*inputs: Tensor, reverse: bool) -> Call:
+    """Go back through the steps of ``gru_layer``.
 
     Parameters
     ----------
-    dout, dstate : Tensor
-        The gradients of its two results.
-    inputs : tuple of Tensor
-        Its inputs.
-    output : Tensor
-        Its first result.
-    attrs : dict
-        Its attributes.
+    *inputs : Tensor
+        The gradients of its two results, its weight, what it kept, and lengths if there are any.
+    reverse : bool
+        As there.
 
     Returns
     -------
     tuple of Tensor
-        One for each, in their shapes.
+        The gradients of the gates, of the state's share of them, and of the state at the start.
     """
-    floats, lengths = split_inputs(inputs, 4)
-    return (dout, dstate, *floats, output, *lengths), dict(attrs)
+    return inputs, {"reverse": reverse}
+
+
+def _expand_grad(
+    dout: Tensor,
+    dstate: Tensor,
+    gates: Tensor,
+    state: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    slopes: Tensor,
+    before: Tensor,
+    *lengths: Tensor,
+    reverse: bool,
+) -> Tensors:
+    found = gru_layer_back(dout, dstate, weight, slopes, *lengths, reverse=reverse)
+    dgates, dhidden, dstate = found
+    return dgates, dstate, weight_gradient(dhidden, before), reduce.sum(dhidden, (0, 1))
+
+
+@op(
+    infer=lambda dout, dstate, gates, state, weight, bias, *kept, reverse: (
+        gates, state, weight, bias,
+    ),
+    kernel=expanded(_expand_grad),
+    grad=_second_grad,
+    lowering=Composite(_expand_grad),
+    category="gradient",
+    inputs=("dout", "dstate", "gates", "state", "weight", "bias", "slopes", "before", "lengths"),
+    primitive="GRULayerGrad",
+)  # fmt: skip
+def gru_layer_grad(*inputs: Tensor, reverse: bool) -> Call:
+    """Return the gradients of ``gru_layer`` to gates, state, weight and bias.
+
+    Parameters
+    ----------
+    *inputs : Tensor
+        The gradients of its two results, its four inputs, what it kept (slopes and the states
+        before the steps), and lengths if there are any.
+    reverse : bool
+        As there.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each of the four inputs, in their shapes.
+    """
+    return inputs, {"reverse": reverse}

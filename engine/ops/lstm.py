@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.blas_threads import matmul as multiply
+from ...kernels.recurrent import run_backward, run_forward
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
 from . import arithmetic, hyperbolic, linalg, math
@@ -15,21 +15,17 @@ from .expansion import expanded
 from .recurrent import (
     REASON,
     Tensors,
-    blocks_of,
+    keeping_to_itself,
+    kept_avals,
     layer_gradient,
     layer_inputs,
     layer_rule,
     parts_of,
-    projected,
     second_gradient,
-    split_inputs,
-    states_before,
-    time_order,
     unrolled,
-    valid_steps,
     weight_gradient,
 )
-from .registry import Call, Composite, GradContext, Grads, Host, checked, op
+from .registry import OPS, Call, Composite, GradContext, Grads, Host, checked, op
 from .rules import require_float, require_same_dtype
 
 # ---- one step --------------------------------------------------------------------------------
@@ -101,24 +97,11 @@ def _layer_rule(
     lengths: Aval | None = None,
     *,
     reverse: bool,
+    keep: bool = False,
 ) -> tuple[Aval, ...]:
     layer_rule("lstm_layer", gates, {"state": state, "cell": cell}, weight, lengths, 4)
-    return Aval((*gates.shape[:2], weight.shape[1]), gates.dtype), state, cell
-
-
-def _scales(size: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return factors and summands by which tanh becomes sigmoid, but for the candidate's gate."""
-    scale, shift = np.full(4 * size, 0.5, dtype), np.full(4 * size, 0.5, dtype)
-    scale[2 * size : 3 * size], shift[2 * size : 3 * size] = 1.0, 0.0
-    return scale, shift
-
-
-def _activate(gates: np.ndarray, scales: tuple[np.ndarray, np.ndarray]) -> None:
-    """Activate the four gates in place: three sigmoids, as tanh of the half, and one tanh."""
-    gates *= scales[0]
-    np.tanh(gates, out=gates)
-    gates *= scales[0]
-    gates += scales[1]
+    output = Aval((*gates.shape[:2], weight.shape[1]), gates.dtype)
+    return (output, state, cell, *(kept_avals(output, 6) if keep else ()))
 
 
 def _layer_kernel(
@@ -129,90 +112,10 @@ def _layer_kernel(
     lengths: np.ndarray | None = None,
     *,
     reverse: bool,
+    keep: bool = False,
 ) -> tuple[np.ndarray, ...]:
-    steps = gates.shape[0]
-    output = np.empty((*gates.shape[:2], weight.shape[1]), gates.dtype)
-    valid = valid_steps(steps, lengths)
-    across = np.ascontiguousarray(weight.T)
-    scales = _scales(weight.shape[1], gates.dtype)
-    for at in time_order(steps, reverse):
-        now = multiply(state, across)
-        now += gates[at]
-        _activate(now, scales)
-        i, f, g, o = blocks_of(now, 4)
-        g *= i
-        after = f * cell
-        after += g
-        new = np.tanh(after)
-        new *= o
-        if valid is None:
-            output[at], state, cell = new, new, after
-        else:
-            output[at] = np.where(valid[at], new, 0)
-            state = np.where(valid[at], new, state)
-            cell = np.where(valid[at], after, cell)
-    return output, np.array(state), np.array(cell)
-
-
-def _cells_before(
-    gates: np.ndarray, cell: np.ndarray, valid: np.ndarray | None, reverse: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cell state before each step, and tanh of it after."""
-    i, f, g, _ = blocks_of(gates, 4)
-    added = i * g
-    before, after = np.empty_like(added), np.empty_like(added)
-    for at in time_order(len(gates), reverse):
-        before[at] = cell
-        np.multiply(f[at], cell, out=after[at])
-        after[at] += added[at]
-        cell = after[at] if valid is None else np.where(valid[at], after[at], cell)
-    return before, np.tanh(after, out=after)
-
-
-def _grad_kernel(
-    dout: np.ndarray,
-    dstate: np.ndarray,
-    dcell: np.ndarray,
-    gates: np.ndarray,
-    state: np.ndarray,
-    cell: np.ndarray,
-    weight: np.ndarray,
-    output: np.ndarray,
-    lengths: np.ndarray | None = None,
-    *,
-    reverse: bool,
-) -> tuple[np.ndarray, ...]:
-    steps, batch, size = output.shape
-    valid = valid_steps(steps, lengths)
-    before = states_before(output, state, valid, reverse)
-    active = projected(before, weight)
-    active += gates
-    _activate(active, _scales(size, gates.dtype))
-    cells, slope = _cells_before(active, cell, valid, reverse)
-    i, f, g, o = blocks_of(active, 4)
-    # What each gate's gradient is multiplied by: the first three by dcell, the last by dstate.
-    grads = np.empty((steps, batch, 4, size), gates.dtype)
-    grads[:, :, 0] = g * i * (1 - i)
-    grads[:, :, 1] = cells * f * (1 - f)
-    grads[:, :, 2] = i * (1 - g * g)
-    grads[:, :, 3] = slope * o * (1 - o)
-    into_cell = o * (1 - slope * slope)
-    keeps = f
-    if valid is not None:
-        grads *= valid[:, :, None]
-        into_cell *= valid
-        keeps = np.where(valid, f, 1)
-    for at in reversed(time_order(steps, reverse)):
-        dhere = dout[at] + dstate if valid is None else np.where(valid[at], dout[at] + dstate, 0)
-        dcell = dcell + dhere * into_cell[at]
-        now = grads[at]
-        now[:, :3] *= dcell[:, None]
-        now[:, 3] *= dhere
-        passed = multiply(now.reshape(batch, 4 * size), weight)
-        dstate = passed if valid is None else np.where(valid[at], passed, dstate)
-        dcell = dcell * keeps[at]
-    dgates = grads.reshape(steps, batch, 4 * size)
-    return dgates, np.array(dstate), dcell, weight_gradient(dgates, before)
+    states = state, cell
+    return run_forward("lstm", gates, states, weight, None, lengths, keep=keep, reverse=reverse)
 
 
 def _run(*inputs: Any, reverse: bool) -> Tensors:
@@ -227,7 +130,7 @@ def _run(*inputs: Any, reverse: bool) -> Tensors:
 
 
 def _layer_grad(ctx: GradContext) -> Grads:
-    return layer_gradient(ctx, 2, 4, lstm_layer_grad)
+    return layer_gradient(ctx, 2, 4, OPS["lstm_layer"], OPS["lstm_layer_grad"])
 
 
 @op(
@@ -238,6 +141,7 @@ def _layer_grad(ctx: GradContext) -> Grads:
     category="nn",
     inputs=("gates", "state", "cell", "weight", "lengths"),
     primitive="LSTMLayer",
+    fast=keeping_to_itself(3),
 )
 def lstm_layer(
     gates: TensorLike,
@@ -286,39 +190,93 @@ def _second_grad(ctx: GradContext) -> Grads:
     return second_gradient(ctx, 2, 4, lambda *inputs: _run(*inputs, reverse=reverse))
 
 
+def _back_kernel(
+    dout: np.ndarray,
+    dstate: np.ndarray,
+    dcell: np.ndarray,
+    weight: np.ndarray,
+    slopes: np.ndarray,
+    lengths: np.ndarray | None = None,
+    *,
+    reverse: bool,
+) -> tuple[np.ndarray, ...]:
+    douts = dout, dstate, dcell
+    return run_backward("lstm", douts, weight, slopes, lengths, reverse=reverse)
+
+
 @op(
-    infer=lambda dout, dstate, dcell, gates, state, cell, weight, output, *lengths, reverse: (
-        gates, state, cell, weight,
+    infer=lambda dout, dstate, dcell, weight, slopes, *lengths, reverse: (
+        Aval((*dout.shape[:2], weight.shape[0]), dout.dtype), dstate, dcell,
     ),
-    kernel=_grad_kernel,
-    grad=_second_grad,
+    kernel=_back_kernel,
     lowering=Host(REASON),
     category="gradient",
-    inputs=(
-        "dout", "dstate", "dcell", "gates", "state", "cell", "weight", "output", "lengths",
-    ),
-    primitive="LSTMLayerGrad",
+    inputs=("dout", "dstate", "dcell", "weight", "slopes", "lengths"),
+    primitive="LSTMLayerBack",
 )  # fmt: skip
-def lstm_layer_grad(
-    dout: Tensor, dstate: Tensor, dcell: Tensor, inputs: Tensors, output: Tensor, attrs: Any
-) -> Call:
-    """Return the gradients of ``lstm_layer`` to gates, states and weight.
+def lstm_layer_back(*inputs: Tensor, reverse: bool) -> Call:
+    """Go back through the steps of ``lstm_layer``.
 
     Parameters
     ----------
-    dout, dstate, dcell : Tensor
-        The gradients of its three results.
-    inputs : tuple of Tensor
-        Its inputs.
-    output : Tensor
-        Its first result.
-    attrs : dict
-        Its attributes.
+    *inputs : Tensor
+        The gradients of its three results, its weight, what it kept, and lengths if there are any.
+    reverse : bool
+        As there.
 
     Returns
     -------
     tuple of Tensor
-        One for each, in their shapes.
+        The gradients of gates and states at the start.
     """
-    floats, lengths = split_inputs(inputs, 4)
-    return (dout, dstate, dcell, *floats, output, *lengths), dict(attrs)
+    return inputs, {"reverse": reverse}
+
+
+def _expand_grad(
+    dout: Tensor,
+    dstate: Tensor,
+    dcell: Tensor,
+    gates: Tensor,
+    state: Tensor,
+    cell: Tensor,
+    weight: Tensor,
+    slopes: Tensor,
+    before: Tensor,
+    *lengths: Tensor,
+    reverse: bool,
+) -> Tensors:
+    found = lstm_layer_back(dout, dstate, dcell, weight, slopes, *lengths, reverse=reverse)
+    return (*found, weight_gradient(found[0], before))
+
+
+@op(
+    infer=lambda dout, dstate, dcell, gates, state, cell, weight, *kept, reverse: (
+        gates, state, cell, weight,
+    ),
+    kernel=expanded(_expand_grad),
+    grad=_second_grad,
+    lowering=Composite(_expand_grad),
+    category="gradient",
+    inputs=(
+        "dout", "dstate", "dcell", "gates", "state", "cell", "weight", "slopes", "before",
+        "lengths",
+    ),
+    primitive="LSTMLayerGrad",
+)  # fmt: skip
+def lstm_layer_grad(*inputs: Tensor, reverse: bool) -> Call:
+    """Return the gradients of ``lstm_layer`` to gates, states and weight.
+
+    Parameters
+    ----------
+    *inputs : Tensor
+        The gradients of its three results, its four inputs, what it kept (slopes and the states
+        before the steps), and lengths if there are any.
+    reverse : bool
+        As there.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each of the four inputs, in their shapes.
+    """
+    return inputs, {"reverse": reverse}

@@ -1,22 +1,19 @@
-"""What the recurrent layers share: shapes, masks of ragged batches, gradients by unrolled steps."""
+"""What the recurrent layers share: shapes, what they keep, gradients by unrolled steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from ...kernels.blas_threads import matmul as multiply
 from ..dtype import int64
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
-from . import array, creation, joining, logic
+from . import array, creation, joining, linalg, logic
 from .cast import TensorLike, as_float, as_tensor, cast_to
-from .registry import GradContext, Grads
+from .registry import Call, GradContext, Grads, Op, active_records, apply
 from .rules import require_float, require_int, require_same_dtype
 
-REASON = "each step of a recurrent layer needs the one before; its loop runs in NumPy"
+REASON = "recurrent layers have kernels for float32 and float64 alone"
 
 Tensors = tuple[Tensor, ...]
 
@@ -74,40 +71,32 @@ def time_order(steps: int, reverse: bool) -> range:
     return range(steps - 1, -1, -1) if reverse else range(steps)
 
 
-def valid_steps(steps: int, lengths: np.ndarray | None) -> np.ndarray | None:
-    """Return which sequences still go on at each step, ``[steps, n, 1]``; None where all do."""
-    if lengths is None:
-        return None
-    return (np.arange(steps)[:, None] < lengths[None, :])[..., None]
+def kept_avals(output: Aval, slopes: int) -> tuple[Aval, Aval]:
+    """Return the shapes of what a layer keeps: slopes of its gates, states before the steps."""
+    *ends, size = output.shape
+    return Aval((*ends, size * slopes), output.dtype), output
 
 
-def states_before(
-    output: np.ndarray, state: np.ndarray, valid: np.ndarray | None, reverse: bool
-) -> np.ndarray:
-    """Return the state that each step began with, from the states after the steps."""
-    before = np.empty_like(output)
-    if not reverse:
-        before[:1] = state
-        before[1:] = output[:-1]
-        return before
-    before[-1:] = state
-    before[:-1] = output[1:]
-    if valid is not None:
-        before[:-1] = np.where(valid[1:], output[1:], state)
-    return before
+def keeping_to_itself(results: int) -> Callable[[Op, Callable[..., Call]], Callable[..., Any]]:
+    """Return the maker of a layer's public function, which gives the first ``results`` alone.
+
+    What a gradient needs is kept where one may be asked for, that is, under a record.
+    """
+
+    def make(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Tensors]:
+        def run(*args: Any, **kwargs: Any) -> Tensors:
+            inputs, attrs = prepare(*args, **kwargs)
+            return apply(entry, inputs, {**attrs, "keep": bool(active_records())})[:results]
+
+        return run
+
+    return make
 
 
-def projected(states: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return ``states @ weight.T`` for all steps at once."""
-    steps, batch, size = states.shape
-    rows = multiply(states.reshape(steps * batch, size), weight.T)
-    return rows.reshape(steps, batch, weight.shape[0])
-
-
-def weight_gradient(dgates: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Return the gradient of the recurrent weight, summed over all steps."""
-    rows = dgates.reshape(-1, dgates.shape[-1])
-    return multiply(rows.T, before.reshape(-1, before.shape[-1]))
+def weight_gradient(dhidden: Tensor, before: Tensor) -> Tensor:
+    """Return the gradient of the recurrent weight, summed over all steps, as one product."""
+    rows, states = (array.reshape(t, (-1, t.shape[-1])) for t in (dhidden, before))
+    return linalg.matmul(linalg.transposed(rows), states)
 
 
 # ---- step by step in ops ---------------------------------------------------------------------
@@ -152,16 +141,18 @@ def filled(grads: Grads, tensors: Sequence[Tensor]) -> Tensors:
     return tuple(creation.zeros_like(t) if grad is None else grad for grad, t in pairs)
 
 
-def layer_gradient(
-    ctx: GradContext, states: int, floats: int, rule: Callable[..., Tensors]
-) -> Grads:
+def layer_gradient(ctx: GradContext, states: int, floats: int, layer: Op, rule: Op) -> Grads:
     """Return a layer's gradients by its gradient op.
 
-    ``rule`` takes the gradients of output and last states, the layer's inputs and its output.
+    That takes the gradients of output and last states, the layer's inputs, and what it kept. A
+    layer that kept nothing, since nobody recorded it, is run once more.
     """
-    douts = filled(ctx.douts, ctx.outputs)
-    found = rule(*douts[: 1 + states], ctx.inputs, ctx.outputs[0], ctx.attrs)
-    return (*found, *([None] * (len(ctx.inputs) - floats)))
+    ends, outputs, attrs = 1 + states, ctx.outputs, dict(ctx.attrs)
+    if not attrs.pop("keep", False):
+        outputs = apply(layer, ctx.inputs, {**attrs, "keep": True})
+    douts = filled(ctx.douts[:ends], ctx.outputs[:ends])
+    inputs = (*douts, *ctx.inputs[:floats], *outputs[ends:], *ctx.inputs[floats:])
+    return (*apply(rule, inputs, attrs), *([None] * (len(ctx.inputs) - floats)))
 
 
 def second_gradient(
@@ -169,11 +160,11 @@ def second_gradient(
 ) -> Grads:
     """Return the gradients of a layer's gradient op, through the steps unrolled.
 
-    The op's inputs are the ``1 + states`` gradients, the ``floats`` inputs of the layer, its
-    output, and lengths if there are any; ``fn(*inputs, lengths)`` runs the layer step by step.
+    The op's inputs are the ``1 + states`` gradients, the ``floats`` inputs of the layer, the two
+    it kept, and lengths if there are any; ``fn(*inputs, lengths)`` runs the layer step by step.
     """
     ends = 1 + states
-    lengths = ctx.inputs[ends + floats + 1 :]
+    lengths = ctx.inputs[ends + floats + 2 :]
 
     def once(*tensors: Tensor) -> Tensors:
         inputs = tensors[ends:]
@@ -184,19 +175,7 @@ def second_gradient(
         return filled(derived(run, inputs, tensors[:ends]), inputs)
 
     grads = derived(once, ctx.inputs[: ends + floats], ctx.douts)
-    return (*grads, None, *([None] * len(lengths)))
-
-
-def split_inputs(inputs: Tensors, floats: int) -> tuple[Tensors, Tensors]:
-    """Return the float inputs of a layer, and the lengths if there are any."""
-    return inputs[:floats], inputs[floats:]
-
-
-def blocks_of(tensor: np.ndarray, count: int) -> Iterator[np.ndarray]:
-    """Yield the equal parts of the last axis, as views."""
-    size = tensor.shape[-1] // count
-    for number in range(count):
-        yield tensor[..., number * size : (number + 1) * size]
+    return (*grads, None, None, *([None] * len(lengths)))
 
 
 def parts_of(tensor: Tensor, count: int) -> Tensors:

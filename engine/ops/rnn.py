@@ -6,26 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.blas_threads import matmul as multiply
+from ...kernels.recurrent import run_backward, run_forward
 from ..shape import Aval
 from ..tensor import Tensor
 from . import activation, arithmetic, hyperbolic, linalg
 from .cast import TensorLike
+from .expansion import expanded
 from .recurrent import (
     REASON,
     Tensors,
+    keeping_to_itself,
+    kept_avals,
     layer_gradient,
     layer_inputs,
     layer_rule,
     second_gradient,
-    split_inputs,
-    states_before,
-    time_order,
     unrolled,
-    valid_steps,
     weight_gradient,
 )
-from .registry import Call, GradContext, Grads, Host, checked, op
+from .registry import OPS, Call, Composite, GradContext, Grads, Host, checked, op
 
 NONLINEARITIES = ("tanh", "relu")
 
@@ -51,9 +50,11 @@ def _layer_rule(
     *,
     nonlinearity: str,
     reverse: bool,
+    keep: bool = False,
 ) -> tuple[Aval, ...]:
     layer_rule("rnn_layer", gates, {"state": state}, weight, lengths, 1)
-    return Aval((*gates.shape[:2], weight.shape[1]), gates.dtype), state
+    output = Aval((*gates.shape[:2], weight.shape[1]), gates.dtype)
+    return (output, state, *(kept_avals(output, 1) if keep else ()))
 
 
 def _layer_kernel(
@@ -64,51 +65,10 @@ def _layer_kernel(
     *,
     nonlinearity: str,
     reverse: bool,
+    keep: bool = False,
 ) -> tuple[np.ndarray, ...]:
-    output = np.empty_like(gates)
-    valid = valid_steps(len(gates), lengths)
-    across = np.ascontiguousarray(weight.T)
-    for at in time_order(len(gates), reverse):
-        after = multiply(state, across)
-        after += gates[at]
-        if nonlinearity == "tanh":
-            np.tanh(after, out=after)
-        else:
-            np.maximum(after, 0, out=after)
-        if valid is None:
-            output[at], state = after, after
-        else:
-            output[at] = np.where(valid[at], after, 0)
-            state = np.where(valid[at], after, state)
-    return output, np.array(state)
-
-
-def _grad_kernel(
-    dout: np.ndarray,
-    dstate: np.ndarray,
-    gates: np.ndarray,
-    state: np.ndarray,
-    weight: np.ndarray,
-    output: np.ndarray,
-    lengths: np.ndarray | None = None,
-    *,
-    nonlinearity: str,
-    reverse: bool,
-) -> tuple[np.ndarray, ...]:
-    valid = valid_steps(len(output), lengths)
-    before = states_before(output, state, valid, reverse)
-    if nonlinearity == "tanh":
-        dgates = 1 - output * output
-    else:
-        dgates = (output > 0).astype(output.dtype)
-    if valid is not None:
-        dgates *= valid
-    for at in reversed(time_order(len(output), reverse)):
-        now = dgates[at]
-        now *= dout[at] + dstate
-        passed = multiply(now, weight)
-        dstate = passed if valid is None else np.where(valid[at], passed, dstate)
-    return dgates, np.array(dstate), weight_gradient(dgates, before)
+    kind = f"rnn_{nonlinearity}"
+    return run_forward(kind, gates, (state,), weight, None, lengths, keep=keep, reverse=reverse)
 
 
 def _run(*inputs: Any, nonlinearity: str, reverse: bool) -> Tensors:
@@ -123,7 +83,7 @@ def _run(*inputs: Any, nonlinearity: str, reverse: bool) -> Tensors:
 
 
 def _layer_grad(ctx: GradContext) -> Grads:
-    return layer_gradient(ctx, 1, 3, rnn_layer_grad)
+    return layer_gradient(ctx, 1, 3, OPS["rnn_layer"], OPS["rnn_layer_grad"])
 
 
 @op(
@@ -134,6 +94,7 @@ def _layer_grad(ctx: GradContext) -> Grads:
     category="nn",
     inputs=("gates", "state", "weight", "lengths"),
     primitive="RNNLayer",
+    fast=keeping_to_itself(2),
 )
 def rnn_layer(
     gates: TensorLike,
@@ -183,37 +144,88 @@ def _second_grad(ctx: GradContext) -> Grads:
     return second_gradient(ctx, 1, 3, lambda *inputs: _run(*inputs, **ctx.attrs))
 
 
+def _back_kernel(
+    dout: np.ndarray,
+    dstate: np.ndarray,
+    weight: np.ndarray,
+    slopes: np.ndarray,
+    lengths: np.ndarray | None = None,
+    *,
+    nonlinearity: str,
+    reverse: bool,
+) -> tuple[np.ndarray, ...]:
+    kind = f"rnn_{nonlinearity}"
+    return run_backward(kind, (dout, dstate), weight, slopes, lengths, reverse=reverse)
+
+
 @op(
-    infer=lambda dout, dstate, gates, state, weight, output, *lengths, **attrs: (
-        gates, state, weight,
-    ),
-    kernel=_grad_kernel,
-    grad=_second_grad,
+    infer=lambda dout, dstate, weight, slopes, *lengths, nonlinearity, reverse: (dout, dstate),
+    kernel=_back_kernel,
     lowering=Host(REASON),
     category="gradient",
-    inputs=("dout", "dstate", "gates", "state", "weight", "output", "lengths"),
-    primitive="RNNLayerGrad",
-)  # fmt: skip
-def rnn_layer_grad(
-    dout: Tensor, dstate: Tensor, inputs: Tensors, output: Tensor, attrs: Any
-) -> Call:
-    """Return the gradients of ``rnn_layer`` to gates, state and weight.
+    inputs=("dout", "dstate", "weight", "slopes", "lengths"),
+    primitive="RNNLayerBack",
+)
+def rnn_layer_back(*inputs: Tensor, nonlinearity: str, reverse: bool) -> Call:
+    """Go back through the steps of ``rnn_layer``.
 
     Parameters
     ----------
-    dout, dstate : Tensor
-        The gradients of its two results.
-    inputs : tuple of Tensor
-        Its inputs.
-    output : Tensor
-        Its first result.
-    attrs : dict
-        Its attributes.
+    *inputs : Tensor
+        The gradients of its two results, its weight, what it kept, and lengths if there are any.
+    nonlinearity : str
+        As there.
+    reverse : bool
+        As there.
 
     Returns
     -------
     tuple of Tensor
-        One for each, in their shapes.
+        The gradients of gates and state at the start.
     """
-    floats, lengths = split_inputs(inputs, 3)
-    return (dout, dstate, *floats, output, *lengths), dict(attrs)
+    return inputs, {"nonlinearity": nonlinearity, "reverse": reverse}
+
+
+def _expand_grad(
+    dout: Tensor,
+    dstate: Tensor,
+    gates: Tensor,
+    state: Tensor,
+    weight: Tensor,
+    slopes: Tensor,
+    before: Tensor,
+    *lengths: Tensor,
+    **attrs: Any,
+) -> Tensors:
+    found = rnn_layer_back(dout, dstate, weight, slopes, *lengths, **attrs)
+    return (*found, weight_gradient(found[0], before))
+
+
+@op(
+    infer=lambda dout, dstate, gates, state, weight, *kept, **attrs: (gates, state, weight),
+    kernel=expanded(_expand_grad),
+    grad=_second_grad,
+    lowering=Composite(_expand_grad),
+    category="gradient",
+    inputs=("dout", "dstate", "gates", "state", "weight", "slopes", "before", "lengths"),
+    primitive="RNNLayerGrad",
+)
+def rnn_layer_grad(*inputs: Tensor, nonlinearity: str, reverse: bool) -> Call:
+    """Return the gradients of ``rnn_layer`` to gates, state and weight.
+
+    Parameters
+    ----------
+    *inputs : Tensor
+        The gradients of its two results, its three inputs, what it kept (slopes and the states
+        before the steps), and lengths if there are any.
+    nonlinearity : str
+        As there.
+    reverse : bool
+        As there.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each of the three inputs, in their shapes.
+    """
+    return inputs, {"nonlinearity": nonlinearity, "reverse": reverse}

@@ -322,13 +322,17 @@ def _shows(reader: Any, shape: tuple[Any, ...], key: Key | None) -> bool:
 
 _ARRANGING = ("array", "linalg", "gradient", "graph", "custom")
 """Categories of ops that may give back what they were given, or a view of it."""
+_NEVER = ("rnn_layer_grad", "gru_layer_grad", "lstm_layer_grad")
+"""Ops of these categories that take weights and never do: optimizers write to the weights next."""
 
 
 def makes_memory(entry: Op) -> bool:
     """Whether an op's results never share memory with its inputs, in eager mode."""
     if isinstance(entry.lowering, Pointwise | Reduce | Gemm):
         return True
-    return entry is PUT or not entry.inputs or entry.category not in _ARRANGING
+    if entry is PUT or not entry.inputs or entry.name in _NEVER:
+        return True
+    return entry.category not in _ARRANGING
 
 
 setattr(Tensor, "__setitem__", setitem)  # noqa: B010 - a type checker knows the declared one

@@ -57,13 +57,13 @@ def _layer(ours: Any, theirs: Any, states: int, relu: bool = False) -> Any:
     def build(draw: Draw) -> Case:
         ragged = draw.choice((True, False))
         # Few sizes of features, since each is machine code of its own; steps and batch are not.
-        width, size, layers = draw.choice((1, 3)), 2, draw.size(1, 2)
+        width, size, layers = draw.choice((1, 3)), draw.choice((2, 11)), draw.size(1, 2)
         both, first, bias = draw.choice((False, True)), draw.choice((False, True)), draw.size(0, 1)
         names = {"bidirectional": both, "batch_first": first, "num_layers": layers}
         more = {"nonlinearity": draw.choice(("tanh", "relu"))} if relu else {}
         cell = ours(width, size, has_bias=bool(bias), **names, **more)
         peer = theirs(width, size, bias=bool(bias), **names, **more)
-        batch, steps = draw.size(1, 3), draw.size(1, 4)
+        batch, steps = draw.size(1, 5), draw.size(1, 4)
         lengths = draw.integers(1, steps + 1, (batch,)) if ragged else None
         x = draw.normal(*((batch, steps) if first else (steps, batch)), width)
         state = (layers * (2 if both else 1), batch, size)
