@@ -35,7 +35,10 @@ STATE_BYTES: Final = 576
 FEWEST_ALONE, MOST_ALONE = 64, 8192
 """How many jobs the caller does alone after one in which threads mostly waited for each other: the
 fewest at first, twice as many each time it happens again, half as many after a job that went well.
+Of long jobs it is fewer.
 """
+LONGEST_ALONE: Final = {"x86_64": 1 << 27, "aarch64": 1 << 20}
+"""Ticks of the processor's clock, some 40 ms, that such jobs take together at most."""
 FIELD: Final = 20
 """Bits of the ticket word for the next ticket, and for their number; the rest count jobs."""
 MOST: Final = (1 << FIELD) - 64
@@ -77,7 +80,8 @@ class WorkerCode:
     @property
     def text(self) -> str:
         """A canonical description."""
-        return f"workers {_CODE} {SPINS} {PATIENCE} {FIELD} {FEWEST_ALONE} {MOST_ALONE}"
+        alone = (FEWEST_ALONE, MOST_ALONE, LONGEST_ALONE)
+        return f"workers {_CODE} {SPINS} {PATIENCE} {FIELD} {alone}"
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definitions."""
@@ -90,17 +94,19 @@ class WorkerCode:
         )  # fmt: skip
         for name in ("smax", "smin"):
             declarations[f"llvm.{name}.i32"] = f"declare i32 @llvm.{name}.i32(i32, i32)"
-        number = FUTEX["aarch64" if arm else "x86_64"]
+        declarations["llvm.smin.i64"] = "declare i64 @llvm.smin.i64(i64, i64)"
+        family = "aarch64" if arm else "x86_64"
         if arm:
             clock = 'call i64 asm sideeffect "mrs $0, cntvct_el0", "=r"()'
         else:
             clock = "call i64 @llvm.readcyclecounter()"
             declarations["llvm.readcyclecounter"] = "declare i64 @llvm.readcyclecounter()"
         return _CODE.format(
-            pause=pause, futex=number, field=FIELD, double=2 * FIELD, mask=(1 << FIELD) - 1,
-            spins=SPINS, patience=PATIENCE, finished=FINISHED, work=WORK, call=CALL,
-            sleepers=SLEEPERS, wake=WAKE, busy=BUSY, stop=STOP, waited=WAITED, alone=ALONE,
-            fewest=FEWEST_ALONE, most=MOST_ALONE, clock=clock,
+            pause=pause, futex=FUTEX[family], field=FIELD, double=2 * FIELD,
+            mask=(1 << FIELD) - 1, spins=SPINS, patience=PATIENCE, finished=FINISHED, work=WORK,
+            call=CALL, sleepers=SLEEPERS, wake=WAKE, busy=BUSY, stop=STOP, waited=WAITED,
+            alone=ALONE, fewest=FEWEST_ALONE, most=MOST_ALONE, longest=LONGEST_ALONE[family],
+            clock=clock,
         )  # fmt: skip
 
 
@@ -241,7 +247,12 @@ join:
 part:
   %twice = shl i32 %last, 1
   %enough = call i32 @llvm.smax.i32(i32 %twice, i32 {fewest})
-  %next_alone = call i32 @llvm.smin.i32(i32 %enough, i32 {most})
+  %limited = call i32 @llvm.smin.i32(i32 %enough, i32 {most})
+  %ticks = or i64 %took, 1
+  %fitting = udiv i64 {longest}, %ticks
+  %few = call i64 @llvm.smin.i64(i64 %fitting, i64 {most})
+  %few32 = trunc i64 %few to i32
+  %next_alone = call i32 @llvm.smin.i32(i32 %limited, i32 %few32)
   store atomic i32 %next_alone, ptr %turnsp monotonic, align 4
   br label %leave
 well:

@@ -83,35 +83,42 @@ def test_threads_of_the_program_share_workers_without_losing_tickets(pool: Worke
 
 
 class Sleep:
-    """A kernel whose ticket 0 takes 5 milliseconds and ticket 1 takes 60."""
+    """A kernel whose ticket 0 takes a tenth of what ticket 1 takes, in microseconds."""
 
-    name = "sleep_ticket"
-    text = "sleeps 5 or 60 milliseconds"
+    def __init__(self, long: int) -> None:
+        self.long = long
+        self.name = f"sleep_{long}"
+        self.text = f"sleeps {long} microseconds or a tenth"
 
     def llvm(self, target: object, declarations: dict[str, str]) -> str:
         declarations["usleep"] = "declare i32 @usleep(i32)"
-        return """define void @sleep_ticket(ptr %call, i64 %ticket, ptr %state) {
+        return f"""define void @{self.name}(ptr %call, i64 %ticket, ptr %state) {{
   %long = icmp eq i64 %ticket, 1
-  %time = select i1 %long, i32 60000, i32 5000
+  %time = select i1 %long, i32 {self.long}, i32 {self.long // 10}
   %ignored = call i32 @usleep(i32 %time)
   ret void
-}"""
+}}"""
+
+
+def turns_alone_after(pool: Workers, job: Sleep, tries: int) -> int:
+    """Run a job until a worker had its long ticket; return how many turns the caller is to take."""
+    library, share = compile_module([job]), sharing(pool)
+    turns = ctypes.c_int32.from_address(pool.state + ALONE)
+    for _ in range(tries):  # the caller has both where no worker was given a processor in time
+        share(pool.state, library[job.name], None, 2)
+        if turns.value:
+            break
+    return turns.value
 
 
 def test_where_threads_wait_for_each_other_the_caller_does_jobs_alone(pool: Workers) -> None:
-    library, share = compile_module([Sleep()]), sharing(pool)
-    turns = ctypes.c_int32.from_address(pool.state + ALONE)
+    turns = turns_alone_after(pool, Sleep(2000), 200)
+    assert 0 < turns <= FEWEST_ALONE
+    assert turns_alone_after(pool, Sleep(2000), 1) == turns - 1
 
-    def until_a_worker_had_the_long_ticket() -> None:
-        for _ in range(50):  # the caller has both where no worker was given a processor in time
-            share(pool.state, library["sleep_ticket"], None, 2)
-            if turns.value:
-                return
 
-    until_a_worker_had_the_long_ticket()
-    assert turns.value == FEWEST_ALONE
-    share(pool.state, library["sleep_ticket"], None, 2)
-    assert turns.value == FEWEST_ALONE - 1
+def test_jobs_that_are_long_are_never_done_alone(pool: Workers) -> None:
+    assert turns_alone_after(pool, Sleep(200_000), 2) == 0
 
 
 @pytest.fixture
