@@ -7,7 +7,7 @@ which of the two comes from the image and which from the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .control import Carried, is_constant, repeat
@@ -83,8 +83,10 @@ class Writer:
         """Add up all products; the sums are named ``row.vector``."""
 
         def leaf(x: Operand, y: Operand, state: Carried) -> Carried:
-            rows = [self.load(x.pointer, offset, 0) for offset in x.offsets]
-            return self.products([self.emit.splat(row, self.lanes) for row in rows], y, state)
+            def spread(offset: int) -> Value:
+                return self.emit.splat(self.load(x.pointer, offset, 0), self.lanes)
+
+            return self.products(map(spread, x.offsets), y, state)
 
         return self.walk(nest, scalars, vectors, start, leaf)
 
@@ -122,9 +124,13 @@ class Writer:
         return repeat(self.emit, count, 1, state, body)
 
     def products(
-        self, rows: Sequence[Value], y: Operand, sums: Carried, mask: Value | None = None
+        self, rows: Iterable[Value], y: Operand, sums: Carried, mask: Value | None = None
     ) -> Carried:
-        """Add the products of some vectors with others that are loaded."""
+        """Add the products of some vectors with others that are loaded.
+
+        Each of `rows` is made where it is used: LLVM would keep them all in registers, and sums out
+        of them, if they were made before.
+        """
         loaded = [self.load(y.pointer, offset, self.lanes, mask) for offset in y.offsets]
         return {
             f"{row}.{v}": self.emit.fma(x, vector, sums[f"{row}.{v}"])

@@ -371,7 +371,7 @@ class _Printer:
         full, rest = w.out_width // lanes, w.out_width % lanes
 
         def step(x: Operand, y: Operand, state: Carried, mask: Value | None) -> Carried:
-            rows = [write.load(x.pointer, offset, lanes, mask) for offset in x.offsets]
+            rows = (write.load(x.pointer, offset, lanes, mask) for offset in x.offsets)
             return write.products(rows, y, state, mask)
 
         def row(x: Operand, y: Operand, state: Carried) -> Carried:
