@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Final, Protocol
 
-from llvmlite import binding
-
-from .codegen import emit_objects, initialize
+from .codegen import emit_objects
+from .loading import Code, link
 from .object_cache import load_object, object_key, store_object
 from .target import Target, host
 
 _LOCK: Final = threading.RLock()
-_SERIAL: Final = itertools.count()
 
 
 class Kernel(Protocol):
@@ -47,7 +44,7 @@ class Library:
     """What the code is kept by on disk."""
     compiled: bool
     seconds: float
-    _tracker: object = field(repr=False, compare=False)
+    _code: Code = field(repr=False, compare=False)
 
     def __getitem__(self, name: str) -> int:
         return self.addresses[name]
@@ -91,10 +88,10 @@ def compile_modules(
             images[keys[i]] = image
             store_object(keys[i], image)
         found = [image for key in keys if (image := images[key]) is not None]
-        tracker = _link(found, flat, imports or {})
+        code = link(found, flat, imports or {})
     seconds = time.perf_counter() - started
     return [
-        Library({name: tracker[name] for name in own}, key, i in made, seconds, tracker)
+        Library({name: code.addresses[name] for name in own}, key, i in made, seconds, code)
         for i, (own, key) in enumerate(zip(names, keys, strict=True))
     ]
 
@@ -116,10 +113,10 @@ def load_modules(
             return None
         images.append(image)
     with _LOCK:
-        tracker = _link(images, [name for names, _ in modules for name in names], imports or {})
+        code = link(images, [name for names, _ in modules for name in names], imports or {})
     seconds = time.perf_counter() - started
     return [
-        Library({name: tracker[name] for name in names}, key, False, seconds, tracker)
+        Library({name: code.addresses[name] for name in names}, key, False, seconds, code)
         for names, key in modules
     ]
 
@@ -132,22 +129,3 @@ def module_text(kernels: Sequence[Kernel], target: Target | None = None) -> str:
     for kernel in kernels:
         declarations.pop(kernel.name, None)
     return "\n\n".join([*definitions, "\n".join(declarations.values())]) + "\n"
-
-
-@cache
-def _jit() -> binding.LLJIT:
-    initialize()
-    return binding.create_lljit_compiler()
-
-
-def _link(
-    images: Sequence[bytes], names: Sequence[str], imports: Mapping[str, int]
-) -> binding.ResourceTracker:
-    builder = binding.JITLibraryBuilder().add_current_process()
-    for image in images:
-        builder.add_object_img(image)
-    for name, address in imports.items():
-        builder.import_symbol(name, address)
-    for name in names:
-        builder.export_symbol(name)
-    return builder.link(_jit(), f"cellwire{next(_SERIAL)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import gc
 import threading
 from pathlib import Path
@@ -9,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cellwire.kernels import native, object_cache
+from cellwire.kernels import loading, native, object_cache
+from cellwire.kernels.codegen import emit_objects
 from cellwire.kernels.gemm import BlasGemm, Product, blas_address
 from cellwire.kernels.loops import FLOAT32, Buffer, Function, Loop, Store, affine, load
 from cellwire.kernels.native import compile_module
@@ -198,3 +201,39 @@ def test_a_program_reads_as_text() -> None:
         "  a(array0+0, fixed0+0, n)\n"
         "  b(fixed0+0, array1+0, n)\n"
     )
+
+
+def test_code_is_gone_with_what_refers_to_it() -> None:
+    kept = compile_module([scale(1.0)])
+    before = set(loading.engines)
+    for number in range(3 * loading.LIBRARIES):
+        compile_module([scale(float(number % 2))])
+    gc.collect()
+    new = [engine for key, engine in loading.engines.items() if key not in before]
+    assert sum(bool(engine.left) for engine in loading.engines.values()) <= 1
+    assert len(new) <= 1
+    assert all(not engine.live for engine in new)
+    x, y = np.ones(3, np.float32), np.zeros(3, np.float32)
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(kept["scale"])
+    run(x.ctypes.data, y.ctypes.data, 3)
+    np.testing.assert_array_equal(y, 1)
+
+
+def test_a_symbol_that_is_missing_leaves_no_library() -> None:
+    program = single("nowhere", 3)
+    with pytest.raises(RuntimeError, match="Failed to materialize"):
+        compile_module([program])
+    assert run_scale(2.0)[1].tolist() == [2, 2, 2]
+
+
+def test_two_threads_make_the_same_code() -> None:
+    modules = [[scale(float(k), f"scale{k}")] for k in range(5)]
+    jobs = [functools.partial(native.module_text, module) for module in modules]
+    assert emit_objects(jobs, host(), 2) == emit_objects(jobs, host(), 1)
+
+    def broken() -> str:
+        return "define void @f() { nonsense }"
+
+    for threads in (1, 2):
+        with pytest.raises(RuntimeError, match="expected instruction"):
+            emit_objects([*jobs, broken, *jobs], host(), threads)
