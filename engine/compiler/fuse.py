@@ -1,7 +1,6 @@
 """Fusion: the nodes of a graph gathered into groups that become one kernel each.
 
-Groups stay *convex*: no path leaves a group and comes back. Every group carries the bitset of
-groups that must run before it, so one test of two bitsets decides whether a merge is allowed.
+Groups stay *convex*: no path leaves a group and comes back (``dependences.py``).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from ...kernels.loops import LoopError, Var
 from ..dtype import bfloat16
 from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
 from .access import Access, natural_strides, view_access
+from .dependences import Dependences
 from .gemm import gemm_shape, operand
 from .graph import Graph, Node, Value, all_values
 from .native_ops import native_op, reads_in_place
@@ -25,6 +25,8 @@ from .space import NONE, Space, make_space, staged
 MAX_OPS = 64
 MAX_BUFFERS = 24
 MAX_REDUCTIONS = 8
+NEAR = 8
+"""How many of the next groups that read the same value are tried as partners of a group."""
 COPY = Op(
     "copy",
     ("input",),
@@ -52,7 +54,6 @@ class Group:
     kind: str
     nodes: list[Node]
     number: int
-    before: int = 0
     space: Space | None = None
     reason: str = ""
 
@@ -128,7 +129,8 @@ class Fuser:
         for node in graph.nodes:
             for value in node.inputs:
                 self.readers.setdefault(value, []).append(node)
-        self.position = {node: i for i, node in enumerate(graph.nodes)}
+        self.position: dict[Node, float] = {node: i for i, node in enumerate(graph.nodes)}
+        self.dependences = Dependences()
         self.accesses: dict[Value, Access] = {}
         self.count = 0
         self.fresh = max((v.index for v in all_values(graph)), default=0)
@@ -162,10 +164,11 @@ class Fuser:
             alone = self._add(Group("loop", [node], 0))
             if self._try_merge([maker, alone.number]):
                 return
+            self.dependences.remove(alone.number)
             del self.groups[alone.number], self.group_of[node]
         access = view_access(node, self._access(source))
         if access is None and source in self.accesses:
-            copied = self._copy(source, Value(self._fresh(), source.aval, source.origin))
+            copied = self._copy(source, Value(self._fresh(), source.aval, source.origin), node)
             access = view_access(node, self._access(copied))
         if access is None:
             self._add(Group("host", [node], 0, reason=f"{node.op.name} rearranges its elements"))
@@ -177,7 +180,7 @@ class Fuser:
             del self.accesses[output]
             strided = Value(self._fresh(), output.aval, output.origin)
             self.accesses[strided] = access
-            self._copy(strided, output)
+            self._copy(strided, output, node)
 
     def _is_absorbed(self, node: Node) -> bool:
         """Return whether only products read a view, and as it lies: none needs it written out."""
@@ -198,10 +201,10 @@ class Fuser:
         self.fresh += 1
         return self.fresh
 
-    def _copy(self, strided: Value, output: Value) -> Value:
-        """Add a kernel that copies a strided view into memory of its own."""
+    def _copy(self, strided: Value, output: Value, view: Node) -> Value:
+        """Add a kernel that copies a strided view into memory of its own, before what reads it."""
         node = Node(COPY, (strided,), (output,), (), output.origin)
-        self.position[node] = len(self.position)
+        self.position[node] = self.position[view] + (0.5 if output in view.outputs else 0.25)
         self.producer[output] = node
         self.readers.setdefault(strided, []).append(node)
         base = self.accesses[strided].base
@@ -216,17 +219,10 @@ class Fuser:
         self.groups[group.number] = group
         for node in group.nodes:
             self.group_of[node] = group.number
-        group.before = self._before(group)
+        makers = [self._maker(value) for node in group.nodes for value in node.inputs]
+        needs = [number for number in makers if number is not None]
+        self.dependences.add(group.number, needs, self.position[group.nodes[0]])
         return group
-
-    def _before(self, group: Group) -> int:
-        mask = 0
-        for node in group.nodes:
-            for value in node.inputs:
-                number = self._maker(value)
-                if number is not None and number != group.number:
-                    mask |= (1 << number) | self.groups[number].before
-        return mask
 
     def _maker(self, value: Value) -> int | None:
         """Return the group that computes the memory of ``value``, None for inputs."""
@@ -259,12 +255,7 @@ class Fuser:
     def _try_merge(self, numbers: Sequence[int]) -> bool:
         """Merge groups into the first one if that is convex and one kernel can do it."""
         parts = [self.groups[n] for n in numbers]
-        mask = sum(1 << n for n in numbers)
-        before = 0
-        for part in parts:
-            before |= part.before
-        outside = before & ~mask
-        if any(self.groups[n].before & mask for n in _bits(outside) if n in self.groups):
+        if sum(len(part.nodes) for part in parts) > MAX_OPS or not self.dependences.convex(numbers):
             return False
         nodes = sorted((n for p in parts for n in p.nodes), key=self.position.__getitem__)
         gemms = [p for p in parts if p.kind == "gemm"]
@@ -277,15 +268,13 @@ class Fuser:
         if space is None:
             return False
         merged = parts[0]
-        merged.nodes, merged.space, merged.before = nodes, space, outside
+        merged.nodes, merged.space = nodes, space
         merged.kind = "gemm" if gemms else "loop"
         for part in parts[1:]:
             del self.groups[part.number]
         for node in nodes:
             self.group_of[node] = merged.number
-        for group in self.groups.values():
-            if group.before & mask:
-                group.before = (group.before & ~mask) | outside | (1 << merged.number)
+        self.dependences.merge(numbers)
         return True
 
     def _epilogue(self, gemms: Sequence[Group], nodes: Sequence[Node]) -> Space | None:
@@ -361,26 +350,14 @@ class Fuser:
                         by_leaf.setdefault(value, []).append(group.number)
         for numbers in by_leaf.values():
             for i, first in enumerate(numbers):
-                for second in numbers[i + 1 :]:
+                for second in numbers[i + 1 : i + 1 + NEAR]:
                     if first in self.groups and second in self.groups and first != second:
                         self._try_merge([first, second])
 
     def _ordered(self) -> list[Group]:
         """Return the groups so that each comes after those it needs, else in program order."""
-        first = {n: self.position[g.nodes[-1]] for n, g in self.groups.items()}
-        done = 0
-        order: list[Group] = []
-        waiting = sorted(self.groups, key=first.__getitem__)
-        while waiting:
-            for number in waiting:
-                if self.groups[number].before & ~done == 0:
-                    break
-            else:
-                raise ValueError("fusion made groups that wait for each other")
-            waiting.remove(number)
-            done |= 1 << number
-            order.append(self.groups[number])
-        return order
+        last = {number: self.position[g.nodes[-1]] for number, g in self.groups.items()}
+        return [self.groups[number] for number in self.dependences.ordered(last)]
 
 
 def storable(space: Space, stored: Sequence[Value]) -> bool:
@@ -394,9 +371,3 @@ def storable(space: Space, stored: Sequence[Value]) -> bool:
             return False
     return True
 
-
-def _bits(mask: int) -> Iterable[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
