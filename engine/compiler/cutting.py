@@ -39,6 +39,8 @@ class Region:
 
     steps: list[NativeStep] = field(default_factory=list)
     cut: bool = False
+    touched: dict[Value, set[tuple[int, bool]]] = field(default_factory=dict)
+    """By memory, how far steps move in it a row, and whether they write it, in a cut region."""
 
 
 def seconds(step: NativeStep) -> float:
@@ -65,12 +67,13 @@ def cut(
     """
     regions: list[Region] = []
     for step in steps:
-        whole = not _can_cut(step, parts)
-        last = regions[-1] if regions else None
-        if last is not None and last.cut is not whole and (whole or _joins(last, step, same)):
-            last.steps.append(step)
-        else:
-            regions.append(Region([step], not whole))
+        moves = _moves(step, same) if _can_cut(step, parts) else None
+        alike = bool(regions) and regions[-1].cut is (moves is not None)
+        if not alike or (moves is not None and not _joins(regions[-1], step, moves)):
+            regions.append(Region([], moves is not None))
+        regions[-1].steps.append(step)
+        for memory, move in (moves or {}).items():
+            regions[-1].touched.setdefault(memory, set()).add(move)
     if parts < 2:
         return regions, False
     for region in regions:
@@ -89,21 +92,17 @@ def _can_cut(step: NativeStep, parts: int) -> bool:
     return step.rows is not None and step.ints[step.rows.count] >= 2 * parts
 
 
-def _joins(region: Region, step: NativeStep, same: Callable[[Value], Value]) -> bool:
+def _joins(region: Region, step: NativeStep, moves: dict[Value, tuple[int, bool]]) -> bool:
     """Return whether a step can run for the same shares as the region, without a meeting."""
     assert step.rows is not None
     first = region.steps[0]
     assert first.rows is not None
     if first.ints[first.rows.count] != step.ints[step.rows.count]:
         return False
-    mine = _moves(step, same)
-    for other in region.steps:
-        theirs = _moves(other, same)
-        for memory, (move, written) in mine.items():
-            if memory in theirs:
-                their_move, theirs_written = theirs[memory]
-                if (written or theirs_written) and (move != their_move or not move):
-                    return False
+    for memory, (move, written) in moves.items():
+        for their_move, theirs_written in region.touched.get(memory, ()):
+            if (written or theirs_written) and (move != their_move or not move):
+                return False
     return True
 
 

@@ -370,4 +370,3 @@ def storable(space: Space, stored: Sequence[Value]) -> bool:
         if in_vector and space.vector not in classes:
             return False
     return True
-

@@ -353,7 +353,7 @@ class Planner:
         program: list[Step] = []
         ints: dict[str, int] = {}
         start = arena.__array_interface__["data"][0]
-        cut_steps = [s for r in run.regions if run.shared and r.cut for s in r.steps]
+        cut_steps = {id(s) for r in run.regions if run.shared and r.cut for s in r.steps}
         for step in run.steps:
             for value in step.buffers:
                 if value in places:
@@ -372,7 +372,7 @@ class Planner:
             names = [f"n{len(ints) + i}" for i in range(len(step.ints))]
             ints.update(zip(names, step.ints, strict=True))
             buffers = tuple(places[v] for v in step.buffers)
-            rows = step.rows if step in cut_steps else None
+            rows = step.rows if id(step) in cut_steps else None
             program.append(Step(step.kernel.name, buffers, tuple(names), rows))
         fixed.append(arena)
         kernels = {step.kernel.name: step.kernel for step in run.steps}
