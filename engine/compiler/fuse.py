@@ -5,7 +5,7 @@ Groups stay *convex*: no path leaves a group and comes back (``dependences.py``)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -116,10 +116,17 @@ def _no_expression(op: Op, dtypes: tuple[str, ...], attrs: tuple[tuple[str, obje
 
 
 class Fuser:
-    """State of one fusion: which group each node is in."""
+    """State of one fusion: which group each node is in.
 
-    def __init__(self, graph: Graph, apart: Iterable[Value] = ()) -> None:
+    What reads a value of ``apart`` is not fused with what makes it. The nodes of ``late`` belong
+    to what reads them, not to what they read.
+    """
+
+    def __init__(
+        self, graph: Graph, apart: Iterable[Value] = (), late: Collection[Node] = ()
+    ) -> None:
         self.graph = graph
+        self.late = late
         self.kept = set(graph.outputs)
         self.apart = set(apart)
         self.producer = {v: node for node in graph.nodes for v in node.outputs}
@@ -139,6 +146,7 @@ class Fuser:
         """Group all nodes."""
         for node in self.graph.nodes:
             self._place(node)
+        self._merge_left()
         self._merge_siblings()
         return Fusion(self.graph, self._ordered(), self.accesses)
 
@@ -237,7 +245,8 @@ class Fuser:
             number = self._maker(value)
             if number is None or number in makers or not self._joins(number):
                 continue
-            makers.append(number)
+            if node not in self.late or self._is_late(number):
+                makers.append(number)
         alone = self._add(Group("loop", [node], 0))
         if len(makers) > 1 and self._try_merge([*makers, alone.number]):
             return
@@ -339,6 +348,18 @@ class Fuser:
             for v in node.outputs
             if v in self.kept or any(r not in inside for r in self.readers.get(v, ()))
         ]
+
+    def _is_late(self, number: int) -> bool:
+        return all(node in self.late for node in self.groups[number].nodes)
+
+    def _merge_left(self) -> None:
+        """Let what belongs to its readers join what it reads where no reader could take it."""
+        for number in [n for n in self.groups if self.late and self._is_late(n)]:
+            values = [v for node in self.groups[number].nodes for v in node.inputs]
+            makers = {self._maker(value) for value in values} - {None, number}
+            for maker in makers:
+                if maker is not None and self._joins(maker) and number in self.groups:
+                    self._try_merge([maker, number])
 
     def _merge_siblings(self) -> None:
         """Merge groups that read the same large value and can share a kernel."""

@@ -14,6 +14,7 @@ from .fuse import Fuser
 from .graph import Graph, Value, verify
 from .kept_plans import find_plan, keep_plan, plan_key
 from .planner import Planner
+from .recompute import recompute
 from .runs import HostCall, NativeRun, Plan, whole
 from .simplify import simplify
 
@@ -48,11 +49,12 @@ def compile_graph(
         kept.report.compile_seconds = time.perf_counter() - started
         return kept
     whole = Graph(graph.inputs, graph.nodes, (*graph.outputs, *taps), graph.constants)
-    simple = simplify(whole)
+    written = [graph.inputs[i] for i in (writes or {}).values()]
+    simple, late = recompute(simplify(whole), written)
     verify(simple, infer=False)
     show("simplified", simple)
     tapped = dict(zip(taps, simple.outputs[count:], strict=True))
-    fuser = Fuser(simple, apart=tapped.values())
+    fuser = Fuser(simple, apart=tapped.values(), late=late)
     fusion = fuser.run()
     show("groups", fusion)
     inputs = set(graph.inputs)
