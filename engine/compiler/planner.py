@@ -14,13 +14,13 @@ from ...kernels.runtime import Program, Rows, Slot, Step, build_entry
 from ...kernels.workers import thread_count
 from ..shape import Aval
 from .access import Access, natural_strides
+from .arena import arena_offsets, overwrites
 from .cutting import Region, cut
 from .debug import show
 from .fuse import Fuser, Fusion, Group
 from .gemm import lower_gemm
 from .graph import Value
 from .lower import lower_epilogue, lower_space
-from .memory import Lifetime, place
 from .native_ops import Setting, native_op
 from .report import HostStep, KernelReport, Report
 from .runs import HostCall, NativeRun, Plan, Reader, Tap
@@ -210,22 +210,13 @@ class Planner:
         return Access(value, natural_strides(value.sizes)) if found is None else found
 
     def _assign_arena(self, runs: Sequence[Run | Group]) -> np.ndarray:
-        """Place intermediate values; what lives at the same time is counted in regions."""
-        first: dict[Value, int] = {}
-        last: dict[Value, int] = {}
+        """Give intermediate values their places in memory that the plan keeps."""
         regions = [region for run in runs if isinstance(run, Run) for region in run.regions]
-        for position, region in enumerate(regions):
-            for value in (value for step in region.steps for value in step.buffers):
-                if isinstance(value, Value) and value not in self.slot:
-                    first.setdefault(value, position)
-                    last[value] = position
-        values = list(first)
-        blocks = [Lifetime(_bytes(v), first[v], last[v]) for v in values]
-        offsets, total = place(blocks)
+        offsets, total = arena_offsets(regions, self.slot)
         self.report.arena_bytes = total
         arena = np.empty(total + 64, np.uint8)
         start = -arena.__array_interface__["data"][0] % 64
-        self.arena = {v: start + offset for v, offset in zip(values, offsets, strict=True)}
+        self.arena = {value: start + offset for value, offset in offsets.items()}
         return arena
 
     def _find_in_place(self, steps: Sequence[NativeStep | Group]) -> None:
@@ -253,7 +244,7 @@ class Planner:
         """Return whether a step may write ``value`` into the memory of ``source``."""
         if isinstance(step, Group) or step.group.space is None or step.group.space.inner:
             return False
-        if source in self._read(step) and not self._elementwise(step, value, source):
+        if source in self._read(step) and not overwrites(step.group.space, value, source):
             return False
         return step.group.kind != "gemm" or not self._contracts(step.group, source)
 
@@ -277,20 +268,6 @@ class Planner:
 
     def _contracts(self, group: Group, source: Value) -> bool:
         return any(self._base(v) is source for v in group.nodes[0].inputs)
-
-    @staticmethod
-    def _elementwise(step: NativeStep, value: Value, source: Value) -> bool:
-        """Return whether the kernel reads ``source`` where it writes ``value``, and before."""
-        space = step.group.space
-        assert space is not None
-        uses = [v for v, access in space.leaves.items() if access.base is source]
-        if uses != [source] or space.axes[source] != space.axes[value]:
-            return False
-        if space.classes(value) != set(space.extents):
-            return False  # a loop that it does not move with would read what was written
-        reads = [i for i, node in enumerate(space.nodes) if source in node.inputs]
-        written = next(i for i, node in enumerate(space.nodes) if value in node.outputs)
-        return reads[0] <= written
 
     # -- parts -------------------------------------------------------------------------------
 

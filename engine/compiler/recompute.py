@@ -73,7 +73,9 @@ class _Search:
         self.apart = [_runs_apart(node) for node in graph.nodes]
         self.steps = [0, *accumulate(self.apart), sum(self.apart)]
         self.level = self._levels()
-        self.last = {value: self._last(value) for value in self.producer}
+        self.last: dict[Value, int] = {}
+        for node in reversed(graph.nodes):
+            self.last.update((value, self._last(value)) for value in node.outputs)
         self.last.update(dict.fromkeys(graph.outputs, len(graph.nodes)))
         self.stored = self._stored()
         self.again: list[_Again] = []
@@ -92,12 +94,14 @@ class _Search:
     def _last(self, value: Value) -> int:
         """Return where a value is read last; what can be in its kernel reads it as it is made."""
         made = self.place[self.producer[value]]
-        later = [
-            r
-            for r in self.readers.get(value, ())
-            if self.apart[r] or self.level[r] > self.level[made] + self.apart[made]
-        ]
-        return max(later, default=made)
+        places = [made]
+        for reader in self.readers.get(value, ()):
+            node = self.graph.nodes[reader]
+            if self.apart[reader] or self.level[reader] > self.level[made] + self.apart[made]:
+                places.append(reader)
+            elif isinstance(node.op.lowering, View):
+                places.append(self.last[node.outputs[0]])
+        return max(places)
 
     def _stored(self) -> set[Value]:
         """Return what is in memory anyway: read or made by a step of its own, or a result."""

@@ -1,0 +1,139 @@
+"""The arena of a plan: which intermediate values share memory, and where they lie.
+
+Two values share a block when one dies in the very step that makes the other, element by element in
+the same places; blocks whose lifetimes do not meet share memory by ``memory.place``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .cutting import Region
+from .graph import Value
+from .memory import Lifetime, place
+
+if TYPE_CHECKING:
+    from .planner import NativeStep
+    from .space import Space
+
+
+@dataclass(slots=True)
+class _Use:
+    """Where a value is used: first and last region, last step, how far a row moves in cut ones."""
+
+    first: int
+    last: int
+    step: int
+    moves: set[int]
+
+
+def arena_offsets(
+    regions: Sequence[Region], outside: Container[Value]
+) -> tuple[dict[Value, int], int]:
+    """Return where values lie in the arena, in bytes from its start, and the arena's size.
+
+    Lifetimes are counted in regions, whose steps several threads may be at in any order.
+    ``outside`` are the values that have memory of their own.
+    """
+    uses = _uses(regions, outside)
+    owner = _shared(regions, uses)
+    blocks: dict[Value, Lifetime] = {}
+    for value, use in uses.items():
+        head = owner.get(value, value)
+        known = blocks.get(head)
+        first = use.first if known is None else min(known.first, use.first)
+        last = use.last if known is None else max(known.last, use.last)
+        blocks[head] = Lifetime(_bytes(head), first, last)
+    offsets, total = place([*blocks.values()])
+    where = dict(zip(blocks, offsets, strict=True))
+    return {value: where[owner.get(value, value)] for value in uses}, total
+
+
+def _uses(regions: Sequence[Region], outside: Container[Value]) -> dict[Value, _Use]:
+    found: dict[Value, _Use] = {}
+    count = 0
+    for position, region in enumerate(regions):
+        for step in region.steps:
+            moves = _row_moves(step) if region.cut else [0] * len(step.buffers)
+            for value, move in zip(step.buffers, moves, strict=True):
+                if isinstance(value, int) or value in outside:
+                    continue
+                use = found.setdefault(value, _Use(position, position, count, set()))
+                if use.last != position:
+                    use.moves = set()
+                use.last, use.step = position, count
+                use.moves.add(move)
+            count += 1
+    return found
+
+
+def _row_moves(step: NativeStep) -> Sequence[int]:
+    return [0] * len(step.buffers) if step.rows is None else step.rows.advance
+
+
+def _shared(regions: Sequence[Region], uses: dict[Value, _Use]) -> dict[Value, Value]:
+    """Return for values that lie in the block of another whose it is."""
+    owner: dict[Value, Value] = {}
+    count = 0
+    for position, region in enumerate(regions):
+        for step in region.steps:
+            for value in step.writes:
+                dying = _dying(step, value, position, count, region.cut, uses)
+                if dying is not None and uses[value].first == position:
+                    owner[value] = owner.get(dying, dying)
+                    uses[dying].step = -1  # one heir only
+            count += 1
+    return owner
+
+
+def _dying(
+    step: NativeStep, value: Value, region: int, count: int, cut: bool, uses: dict[Value, _Use]
+) -> Value | None:
+    """Return an input in whose place a step may write ``value``, as it is read there last."""
+    space = step.group.space
+    if step.group.kind != "loop" or space is None or value not in uses:
+        return None
+    for source, access in space.leaves.items():
+        use = uses.get(source)
+        if access.base is not source or use is None or (use.last, use.step) != (region, count):
+            continue
+        alike = source.aval.dtype.itemsize == value.aval.dtype.itemsize
+        if not alike or not overwrites(space, value, source):
+            continue
+        apart = use.moves | _moves_of(step, value) if cut else {1}
+        if len(apart) == 1 and 0 not in apart:
+            return source
+    return None
+
+
+def _moves_of(step: NativeStep, value: Value) -> set[int]:
+    moves = zip(step.buffers, _row_moves(step), strict=True)
+    return {move for buffer, move in moves if buffer is value}
+
+
+def overwrites(space: Space, value: Value, source: Value) -> bool:
+    """Return whether a kernel reads ``source`` only where it writes ``value``, and before.
+
+    A row kernel reads a row several times; it may write over it in its last loop alone.
+    """
+    uses = [v for v, access in space.leaves.items() if access.base is source]
+    if uses != [source] or space.axes[source] != space.axes[value] or value in space.tail:
+        return False
+    if space.classes(value) != set(space.extents):
+        return False  # a loop that it does not move with would read what was written
+    # Loads are bound where they are first made in a loop, so one before the store serves all.
+    nodes = [i for i, node in enumerate(space.nodes) if source in node.inputs]
+    if space.inner:
+        time = space.time[value]
+        if not space.is_inner(value) or time < max(space.time.values()):
+            return False
+        nodes = [i for i in nodes if space.time[space.nodes[i].outputs[0]] == time]
+    written = next(i for i, node in enumerate(space.nodes) if value in node.outputs)
+    return bool(nodes) and nodes[0] <= written
+
+
+def _bytes(value: Value) -> int:
+    return math.prod(value.sizes) * value.aval.dtype.itemsize

@@ -1,0 +1,76 @@
+"""The arena: values that die where another is made leave it their memory, and no others do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cellwire as cw
+import numpy as np
+import pytest
+from cellwire.engine import ops
+from cellwire.engine.compiler.memory import Lifetime, place
+from cellwire.engine.compiler.plan import compile_graph
+from cellwire.engine.compiler.trace import trace
+from cellwire.engine.dtype import float32
+from cellwire.engine.shape import Aval
+
+F32 = np.float32
+PLANES = 2 * 4 * 16 * 16 * 4
+"""Bytes of what the convolution gives."""
+
+
+def arena(fn: Callable[..., Any]) -> int:
+    """Compare a function of images and weights with eager runs; return its plan's arena bytes."""
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(2, 3, 16, 16)).astype(F32), rng.normal(size=(4, 3, 3, 3)).astype(F32)
+    plan = compile_graph(trace(fn, [Aval(x.shape, float32), Aval(w.shape, float32)]).graph)
+    wanted = fn(cw.Tensor(x), cw.Tensor(w)).asnumpy()
+    for _ in range(2):
+        np.testing.assert_allclose(plan(x, w)[0], wanted, rtol=1e-4, atol=1e-4)
+    assert plan.report.host_steps == ()
+    return plan.report.arena_bytes
+
+
+def conv(x: Any, w: Any) -> Any:
+    return ops.conv2d(x, w, pad_mode="same")
+
+
+def test_an_activation_takes_the_place_of_what_it_was_made_of() -> None:
+    def fn(x: Any, w: Any) -> Any:
+        return ops.max_pool2d(ops.relu(conv(x, w) + 1.0), 2)
+
+    def twice(x: Any, w: Any) -> Any:
+        h = conv(x, w)
+        return ops.max_pool2d(ops.relu(h + 1.0), 2) + ops.max_pool2d(h, 2)
+
+    both = arena(twice)
+    assert both - arena(fn) >= PLANES // 2
+    assert both >= 2 * PLANES
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, w: ops.max_pool2d(ops.softmax(conv(x, w)), 2),
+        lambda x, w: ops.max_pool2d(
+            ops.layer_norm(conv(x, w), (16,), ops.ones(16), ops.zeros(16)), 2
+        ),
+        lambda x, w: ops.max_pool2d(ops.transpose(conv(x, w), (0, 1, 3, 2)) * 2.0, 2),
+        lambda x, w: ops.max_pool2d(ops.flip(conv(x, w), (3,)) + conv(x, w), 2),
+        lambda x, w: ops.max_pool2d(conv(x, w) * ops.sum(conv(x, w), (0, 2, 3), True), 2),
+    ],
+    ids=["rows", "norm", "other order", "two orders", "sums first"],
+)
+def test_what_is_read_otherwise_than_it_is_written_keeps_its_memory(fn: Any) -> None:
+    arena(fn)
+
+
+def test_a_block_goes_into_the_gap_that_it_fits_best() -> None:
+    blocks = [
+        Lifetime(640, 0, 9), Lifetime(512, 0, 3), Lifetime(448, 0, 9), Lifetime(320, 0, 3),
+        Lifetime(192, 0, 9), Lifetime(128, 4, 9),
+    ]  # fmt: skip
+    offsets, total = place(blocks)
+    assert total == 640 + 512 + 448 + 320 + 192
+    assert offsets[5] == offsets[3]
