@@ -22,7 +22,7 @@ class Quotient:
     denominator: Dim
 
     def __str__(self) -> str:
-        return f"({self.numerator})//{_bracket(self.denominator)}"
+        return f"({_text(self.numerator)})//{_bracket(self.denominator)}"
 
 
 _Atom: TypeAlias = "str | Quotient"
@@ -151,6 +151,11 @@ class SymDim:
     def __str__(self) -> str:
         if deciders:
             deciders[-1].spell(self)
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """The polynomial as people write it, for messages."""
         parts = []
         for monomial, factor in self.terms:
             names = "*".join(str(atom) for atom in monomial)
@@ -184,8 +189,12 @@ def comparable(*sizes: Dim) -> bool:
     return bool(deciders) or not any(isinstance(size, SymDim) for size in sizes)
 
 
+def _text(dim: Dim) -> str:
+    return dim.text if isinstance(dim, SymDim) else str(dim)
+
+
 def _bracket(dim: Dim) -> str:
-    return str(dim) if isinstance(dim, int) else f"({dim})"
+    return str(dim) if isinstance(dim, int) else f"({dim.text})"
 
 
 def _terms(dim: Dim) -> tuple[tuple[_Monomial, int], ...]:
@@ -283,7 +292,7 @@ def element_count(shape: Iterable[Dim]) -> Dim:
 
 def shape_text(shape: Iterable[Dim]) -> str:
     """Return ``shape`` as written in messages, like ``[N, 64]``."""
-    return "[" + ", ".join(str(dim) for dim in shape) + "]"
+    return "[" + ", ".join(map(_text, shape)) + "]"
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

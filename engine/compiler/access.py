@@ -96,8 +96,9 @@ def _open_slice(value: Value, source: Access, attrs: dict[str, Any]) -> Access:
         value.sizes, source.strides, attrs["begin"], attrs["end"], attrs["strides"], strict=True
     )
     for size, stride, begin, end, step in cuts:
-        if isinstance(size, int) or not (begin in (None, 0) and end is None and step == 1):
+        first = begin or 0
+        if isinstance(size, int) or step < 0 or first < 0 or first >= size:
             first, _, _ = slice(begin, end, step).indices(size)  # a symbol is refused here
-            offset += first * stride
+        offset += first * stride
         strides.append(stride * step)
     return Access(source.base, tuple(strides), offset)

@@ -49,13 +49,13 @@ class Asked:
         """Refuse: a graph would keep the number."""
         if self._is_foreign():
             raise TypeError("the size of an axis is not known yet; it is no number.")
-        raise TraceBreak(f"the size {_text(dim)} is used as a number", "", _asker())
+        raise TraceBreak(f"the size {dim.text} is used as a number", "", _asker())
 
     def reveal(self, dim: SymDim) -> None:
         """Refuse where the user's code looks a size up."""
         frame = sys._getframe(2)
         if not self._is_foreign() and not _is_own(frame):
-            raise TraceBreak(f"the size {_text(dim)} is looked up or printed", "", _asker())
+            raise TraceBreak(f"the size {dim.text} is looked up or printed", "", _asker())
 
     spell = reveal
 
@@ -73,11 +73,6 @@ def _spelt(dim: Any) -> object:
     return dim.terms if isinstance(dim, SymDim) else dim
 
 
-def _text(dim: SymDim) -> str:
-    with _unasked():
-        return str(dim)
-
-
 def _is_own(frame: types.FrameType) -> bool:
     code = frame.f_code
     if code.co_filename == "<string>":  # what dataclasses write
@@ -91,16 +86,6 @@ def _asker() -> str | None:
     while frame is not None and _is_own(frame):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else None
-
-
-@contextmanager
-def _unasked() -> Iterator[None]:
-    outer = deciders[:]
-    deciders.clear()
-    try:
-        yield
-    finally:
-        deciders[:] = outer
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from ...kernels.loops import (
     Var,
 )
 from ..ops import registry
+from ..shape import Dim, SymDim
 from .graph import Node, Value
 from .loop_kernel import LoopKernel, Place
 from .pointwise import BUILDER, compute_dtype, neutral, reduction_kind
@@ -66,6 +68,12 @@ class _Lowering:
             self.staged or [s for s in space.sinks if s not in self.stored]
         )
         self.runtime = NONE if fixed else space.leading
+        self.open: dict[SymDim, str] = {}
+        """Sizes that are not known yet: parameters of the kernel."""
+        if not isinstance(space.row_size, int):  # scratch has a fixed size: whole values instead
+            sinks = [v for v in space.sinks if space.is_inner(v)]
+            self.stored = [*dict.fromkeys((*self.stored, *self.staged, *sinks))]
+            self.staged = []
         if product is not None:
             self._buffer(product)
             if over:
@@ -80,6 +88,7 @@ class _Lowering:
         body = self._nest()
         ints: tuple[str, ...] = () if self.runtime == NONE else ("n",)
         sizes = () if self.runtime == NONE else (self.space.extents[self.runtime],)
+        ints, sizes = (*ints, *self.open.values()), (*sizes, *self.open)
         if self.product is not None:
             ints, sizes = EPILOGUE_INTS, ()
         buffers = {buffer.name: (buffer, value) for value, buffer in self.buffers.items()}
@@ -116,7 +125,7 @@ class _Lowering:
             stride = 0
             for axis, loop in enumerate(space.axes[value]):
                 own = access is None or access.strides[axis] == self._number(natural[axis])
-                if loop != NONE and own and any(isinstance(f, str) for f in natural[axis]):
+                if loop != NONE and own and self._rows_of in natural[axis]:
                     return None
                 if loop == space.leading:
                     stride += (
@@ -140,9 +149,18 @@ class _Lowering:
         return self.buffers[value]
 
     def _extent(self, loop: int) -> int | str:
-        if loop == self.runtime:
-            return "n" if self.product is None else "rows"
-        return self.space.extents[loop]
+        return self._rows_of if loop == self.runtime else self._size(self.space.extents[loop])
+
+    @property
+    def _rows_of(self) -> str:
+        """The parameter that says how often the leading loop runs."""
+        return "n" if self.product is None else "rows"
+
+    def _size(self, size: Dim) -> int | str:
+        """Return a size as the kernel has it: a number, or a parameter of its own."""
+        if isinstance(size, int) or self.product is not None:
+            return int(size)
+        return self.open.setdefault(size, f"size{len(self.open)}")
 
     def _index(self, value: Value, variables: dict[int, str]) -> Index:
         """Return the offset of a value's element at the current loop variables."""
@@ -155,7 +173,7 @@ class _Lowering:
                 continue
             stride: Any = natural[axis]
             if access is not None and access.strides[axis] != self._number(stride):
-                stride = (access.strides[axis],)
+                stride = (self._size(access.strides[axis]),)
             if access is None or access.strides[axis]:
                 terms.append((variables[loop], stride))
         return loops.affine(*terms, offset=0 if access is None else access.offset)
@@ -170,10 +188,10 @@ class _Lowering:
         return list(reversed(strides))
 
     def _number(self, factors: tuple[int | str, ...]) -> int:
-        total = 1
-        for factor in factors:
-            total *= self.space.extents[self.runtime] if isinstance(factor, str) else factor
-        return total
+        known: dict[int | str, Any] = {name: size for size, name in self.open.items()}
+        if self.runtime != NONE:
+            known[self._rows_of] = self.space.extents[self.runtime]
+        return math.prod(known.get(factor, factor) for factor in factors)
 
     def _row_index(self, variables: dict[int, str]) -> Index:
         """Return the offset in a scratch row."""
