@@ -33,6 +33,7 @@ class Instruction:
     name: str
     value: Any
     line: int
+    offset: int = -1
 
 
 @lru_cache(maxsize=1024)
@@ -49,8 +50,8 @@ def _instructions(code: types.CodeType) -> Iterator[Instruction]:
             continue
         if name in PAIRS and isinstance(value, tuple):
             for part, item in zip(PAIRS[name], value, strict=True):
-                yield Instruction(part, item, line)
+                yield Instruction(part, item, line, found.offset)
         elif name == "BINARY_OP" and found.argrepr == "[]":
-            yield Instruction("BINARY_SUBSCR", None, line)
+            yield Instruction("BINARY_SUBSCR", None, line, found.offset)
         else:
-            yield Instruction(RENAMED.get(name, name), value, line)
+            yield Instruction(RENAMED.get(name, name), value, line, found.offset)

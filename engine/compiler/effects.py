@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import sysconfig
 import types
 import warnings
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from ..tensor import Tensor
 from .bytecode import instructions_of
 from .chains import MISSING, Chain
 from .guards import MUTATORS, Reads, is_cell
-from .traced import PACKAGE_NAME, TraceBreak, Traced, in_package
+from .stores import check_read
+from .traced import TraceBreak, Traced, in_package
 
 UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
 EFFECTS: frozenset[object] = frozenset(
@@ -40,12 +42,41 @@ def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
     if isinstance(owner, io.IOBase):
         raise TraceBreak(f"{function.__name__}() of a file acts outside the graph", "", where)
     methods = MUTATORS.get(type(owner))
-    if methods and function.__name__ in methods and id(owner) in reads.containers:
+    name = function.__name__
+    if methods and name in methods and id(owner) in reads.containers:
+        journal = reads.journal
+        if journal is not None and journal.adds(owner, name, named=id(owner) in reads.outside):
+            return
         raise TraceBreak(
             f"{function.__name__}() changes a {type(owner).__name__} outside the graph",
             "return the value instead",
             where,
         )
+
+
+OUTSIDE = ("io", "_io", "posix", "nt", "time", "_socket", "_random", "_posixsubprocess")
+PURE = {"fspath", "cpu_count", "_path_normpath", "text_encoding", "StringIO", "BytesIO"}
+STDLIB = sysconfig.get_paths()["stdlib"]
+
+
+def check_library_call(frame: types.FrameType, function: Any) -> None:
+    """Refuse what Python's own library does outside the graph, where traced code calls it."""
+    if getattr(function, "__module__", None) not in OUTSIDE or function.__name__ in PURE:
+        return
+    caller: types.FrameType | None = frame
+    while caller is not None and caller.f_code.co_filename.startswith(STDLIB):
+        if "site-packages" in caller.f_code.co_filename:
+            return
+        caller = caller.f_back
+    if caller is frame or caller is None or in_package(caller.f_code.co_filename):
+        return
+    if caller.f_code.co_filename.startswith("<"):
+        return
+    raise TraceBreak(
+        f"{function.__name__}() is called by Python's library, outside the graph",
+        "do it outside the compiled function and pass what comes of it",
+        f"{caller.f_code.co_filename}:{caller.f_lineno}",
+    )
 
 
 def check_stable(value: Any, where: str) -> None:
@@ -109,12 +140,9 @@ def check_locals(
             reads.loose.add(attribute)
         elif id(value) in reads.born and _is_found(value, attribute, reads):
             continue
-        elif not _is_plain(value) and not callable(getattr(type(value), attribute, None)):
-            raise TraceBreak(
-                f"{local}.{attribute} is read from a {type(value).__name__} that no name leads to",
-                "read it through a global, a closure or an attribute of the Cell",
-                f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
-            )
+        elif frame.f_trace is None or hasattr(Tensor, attribute):  # else seen when it was read
+            where = f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}"
+            check_read(value, attribute, f"{local}.{attribute}", reads, where)
 
 
 def _is_found(value: Any, attribute: str, reads: Reads) -> bool:
@@ -125,11 +153,3 @@ def _is_found(value: Any, attribute: str, reads: Reads) -> bool:
     if found is not MISSING:
         reads.add(chain, found)
     return found is not MISSING or attribute in vars(value)
-
-
-def _is_plain(value: Any) -> bool:
-    """Return whether a value's attributes are fixed by what it is or made by the trace."""
-    module = type(value).__module__
-    return isinstance(value, Tensor | types.ModuleType | type) or module.partition(".")[0] in (
-        "builtins", "numpy", "functools", "types", PACKAGE_NAME,
-    )  # fmt: skip

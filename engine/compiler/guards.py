@@ -12,7 +12,7 @@ import functools
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ..tensor import Tensor
 from .chains import CONTAINERS, SCALARS, Chain, Held, TooLargeError, snapshot
 from .functions import Functions
 from .traced import TraceBreak, in_package
+
+if TYPE_CHECKING:
+    from .journal import Journal
 
 MUTATORS = {
     list: {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
@@ -61,7 +64,10 @@ class Guard:
     def holds(self) -> bool:
         """Return whether the chain still gives what the trace saw."""
         try:
-            return snapshot(self.chain.value()) == self.expected
+            value = self.chain.value()
+            if isinstance(self.expected, Held):
+                return value is self.expected.value
+            return snapshot(value) == self.expected
         except TooLargeError:
             return False
 
@@ -72,6 +78,8 @@ class Reads:
 
     guards: dict[object, Guard] = field(default_factory=dict)
     containers: set[int] = field(default_factory=set)
+    outside: set[int] = field(default_factory=set)
+    """Those to which a global or a closure leads."""
     originals: dict[int, tuple[Any, Any]] = field(default_factory=dict, repr=False)
     """Containers with copies of what they held when they were first read."""
     cells: dict[int, Any] = field(default_factory=dict)
@@ -82,13 +90,15 @@ class Reads:
     """Objects that the traced code made itself: their attributes are what it gave them."""
     promoted: set[int] = field(default_factory=set, repr=False)
     """Identities of the traced tensors that stand for Python floats."""
+    journal: Journal | None = field(default=None, repr=False)
+    """What notes effects, where they may be done again at each call."""
     hold: Callable[[], bool] = field(default=lambda: True, repr=False)
     """Whether nothing that was read has changed; set by ``finish``."""
 
     def add(self, chain: Chain, value: Any) -> None:
         """Note that the trace saw ``value`` at the end of ``chain``."""
         if type(value) in MUTATORS:
-            self.containers.add(id(value))
+            self.note_container(chain, value)
         if isinstance(value, tuple(MUTATORS)) and id(value) not in self.originals:
             self.originals[id(value)] = (value, copy.copy(value))
         key = (id(chain.root), chain.kind, chain.name, chain.path)
@@ -102,6 +112,18 @@ class Reads:
                 ) from None
             if is_cell(value):
                 self.add_cell(value)
+
+    def note_container(self, chain: Chain, container: Any) -> None:
+        """Note a container to which a chain leads."""
+        self.containers.add(id(container))
+        if chain.kind != "object":
+            self.outside.add(id(container))
+
+    def add_identity(self, chain: Chain, value: Any) -> None:
+        """Note that ``chain`` leads to this very object, whatever it holds."""
+        key = (id(chain.root), chain.kind, chain.name, chain.path)
+        self.note_container(chain, value)
+        self.guards.setdefault(key, Guard(chain, Held(value)))
 
     def add_cell(self, cell: Any) -> None:
         """Guard a Cell's hooks, sub-Cells, mode and ``construct``, once."""
@@ -127,7 +149,7 @@ class Reads:
                 self._add_function(function)
         for name in self.loose:
             for cell in self.cells.values():
-                if name in cell.__dict__:
+                if name in cell.__dict__ and not self._is_kept(cell, name):
                     chain = Chain(cell, "object", type(cell).__name__, (("attr", name),))
                     self.add(chain, cell.__dict__[name])
         self.born.clear()
@@ -140,6 +162,15 @@ class Reads:
                 f"{chain}, outside the function, is changed by it",
                 "return the value instead",
             )
+
+    def meet_loose(self) -> None:
+        """Tell the journal of attributes of Cells that are read where no chain tells of which."""
+        for name in self.loose:
+            for cell in self.cells.values():
+                self._is_kept(cell, name)
+
+    def _is_kept(self, owner: Any, name: str) -> bool:
+        return self.journal is not None and self.journal.meets(owner, "attr", name)
 
     def _add_function(self, function: types.FunctionType) -> None:
         if in_package(function.__code__.co_filename, "engine"):

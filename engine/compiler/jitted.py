@@ -32,15 +32,16 @@ from .arguments import (
 from .chains import Held
 from .graph_op import GraphOp
 from .guards import Reads
+from .journal import Openings
 from .kept import kept_for
-from .making import Arguments, compile_call, name_of, trace_call
+from .making import Arguments, EffectsAndErrorError, compile_call, name_of, trace_call
 from .open_sizes import Family, family_key
 from .options import open_axes
 from .plan import whole
 from .quick_calls import MAX_QUICK, OTHER, QuickCall, quick_call
 from .reasons import Explanation, JitError, JitWarning, tell_where
 from .specialisation import Situation, Specialisation, count_write
-from .structure import LEAF, flatten, unflatten
+from .structure import LEAF, flatten
 from .trace import is_tracing
 from .traced import TraceBreak
 from .watch import watching
@@ -67,6 +68,8 @@ class Jitted:
         self.signature = signature_of(input_signature)
         self.open_axes = None if dynamic else open_axes(self.signature or ())
         """Axes of inputs whose sizes are open from the first call on; None is all."""
+        self.openings = Openings()
+        """Places outside to which the function writes."""
         self.families: dict[object, Family] = {}
         self.situations: dict[object, Situation] = {}
         self.quick: list[QuickCall] = []
@@ -117,6 +120,8 @@ class Jitted:
         except TraceBreak as reason:
             streams.state().restore(saved)  # what a plan drew that was not run to its end
             self._report(reason)
+        except EffectsAndErrorError:
+            pass  # eager code raises it, when it has done what comes before it
         return self.function(*args, **kwargs)
 
     def _check_declared(self, args: tuple[Any, ...]) -> None:
@@ -144,7 +149,9 @@ class Jitted:
         if situation.reason is None:
             done, result = self._search(situation, input_tensors(leaves, numbers))
             if not done:
-                done, result = self._new(situation, Arguments(leaves, structure, numbers), key)
+                done, result = self._new(
+                    situation, Arguments(leaves, structure, numbers, self.openings), key
+                )
             if done:
                 if situation.paths:
                     self._keep_quick(situation.paths[0], args, kwargs)
@@ -159,7 +166,7 @@ class Jitted:
     def _search(self, situation: Situation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
         """Run the path that fits; not done if there is none."""
         for path in situation.paths:
-            if path.reads.hold():
+            if path.holds():
                 done, result = self._run(path, tensors)
                 if done:
                     if path is not situation.paths[0]:
@@ -275,7 +282,7 @@ class Jitted:
             results = results[: call.results]
         if call.structure is LEAF:
             return True, wrap(results[0])
-        return True, unflatten(call.structure, [wrap(a) for a in results])
+        return True, path.finish([wrap(a) for a in results], tensors)
 
     def _run_recorded(self, path: Specialisation, tensors: Sequence[Tensor]) -> tuple[bool, Any]:
         """Run one path as one op, which the active records log."""
@@ -284,7 +291,7 @@ class Jitted:
         outputs = path.recorded(*tensors, *path.call.captured_now())
         if not self._settle(path, [t.data for t in outputs]):
             return False, None
-        return True, unflatten(path.call.structure, outputs[: path.call.results])
+        return True, path.finish(outputs[: path.call.results], tensors)
 
     def _derive(self, path: Specialisation) -> GraphOp:
         """Make the path one op; backward hooks and ``bprop`` run now, and are watched."""
@@ -327,12 +334,16 @@ class Jitted:
         try:
             family = self._family(key, given.leaves)
             if situation.paths:
-                family.note(f"{situation.paths[0].why_not()}: it is compiled once more")
+                latest = situation.paths[0]
+                family.note(f"{latest.why_not()}: it is compiled once more")
+                self.openings.open_changed(latest.reads)
             path = compile_call(family.made(self.function, given), given)
         except TraceBreak as reason:
             streams.state().restore(saved)
             situation.reason = reason
             return False, None
+        except EffectsAndErrorError:
+            raise
         except Exception as error:
             if not given.promoted:
                 tell_where(error, name_of(self.function))
@@ -341,7 +352,7 @@ class Jitted:
             streams.state().restore(saved)
             situation.reason = TraceBreak(str(error))
             return False, None
-        valid = sum(p.reads.hold() for p in situation.paths)
+        valid = sum(p.holds() for p in situation.paths)
         situation.paths.insert(0, path)
         del situation.paths[2 * MAX_PATHS :]
         if valid >= MAX_PATHS:
@@ -385,7 +396,7 @@ class Jitted:
         notes = tuple(note for family in self.families.values() for note in family.notes)
         saved = streams.state().save()
         try:
-            given = Arguments(leaves, structure)
+            given = Arguments(leaves, structure, openings=self.openings)
             path = compile_call(trace_call(self.function, given), given)
         except TraceBreak as reason:
             return Explanation(None, str(reason), None, count, notes)

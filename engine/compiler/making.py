@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from .. import random as streams
 from ..shape import Aval
 from ..tensor import Tensor
 from .arguments import check_promoted, check_unchanged, input_tensors, inputs_among, is_input
 from .chains import Chain
 from .graph import Graph
 from .guards import Reads
+from .journal import MAX_RESTARTS, Journal, Openings, Restart, containers_of, journaling
 from .plan import Plan, compile_graph
+from .replay import Effects
 from .specialisation import Specialisation, with_outcomes, writes_in_place
 from .structure import opaque_part, unflatten
-from .trace import TracedCall, trace
+from .trace import TracedCall, trace, unwatched
 from .traced import TraceBreak
 from .watch import watching
 
@@ -30,6 +33,8 @@ class Arguments:
     structure: object
     promoted: tuple[int, ...] = ()
     """Positions of the floats that are inputs of the graph."""
+    openings: Openings = field(default_factory=Openings)
+    """What is known of the function's writes to what is outside."""
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -46,33 +51,75 @@ class Made:
     seconds: float
     plan: Callable[[Graph, dict[int, int]], Plan] | None = None
     """What makes the plan, where one may serve several sizes; given the graph and its writes."""
+    effects: Effects | None = None
+    """What each call does beside the graph."""
+
+    def holds(self) -> bool:
+        """Return whether everything outside is such as the trace relied on."""
+        return self.reads.hold() and (self.effects is None or self.effects.hold())
+
+
+class EffectsAndErrorError(Exception):
+    """The traced code has effects, then raises an error: only eager code does both."""
 
 
 def trace_call(
     function: Callable[..., Any], arguments: Arguments, avals: Sequence[Aval] | None = None
 ) -> Made:
-    """Trace ``function`` on these arguments; ``avals`` may leave sizes of its inputs open."""
+    """Trace ``function`` on these arguments; ``avals`` may leave sizes of its inputs open.
+
+    It is traced again where a write shows to what may have been read before.
+    """
+    saved = streams.state().save()
+    for _ in range(MAX_RESTARTS):
+        try:
+            return _traced(function, arguments, avals)
+        except Restart:
+            streams.state().restore(saved)
+    raise TraceBreak("it writes to ever more places outside", "return the values instead")
+
+
+def _traced(
+    function: Callable[..., Any], arguments: Arguments, avals: Sequence[Aval] | None
+) -> Made:
     started = time.perf_counter()
     leaves, structure, promoted = arguments.leaves, arguments.structure, arguments.promoted
     tensors = arguments.tensors
-    reads = Reads()
+    journal = Journal(arguments.openings)
+    reads = Reads(journal=journal)
+    effects: Effects | None = None
     reads.functions.learn(function)
     if isinstance(function, functools.partial):
         reads.add(Chain(function, "object", name_of(function)), function)
 
     def call(traced: Sequence[Tensor]) -> Any:
+        nonlocal effects
         rest = iter(traced)
         filled = [
             next(rest) if is_input(leaf, i, promoted) else leaf for i, leaf in enumerate(leaves)
         ]
         reads.promoted = {id(filled[i]) for i in promoted}
         args, kwargs = unflatten(structure, filled)  # pyright: ignore[reportGeneralTypeIssues]
-        with watching(reads):
-            result = function(*args, **kwargs)
+        journal.given = containers_of((args, kwargs))
+        given = {id(tensor): position for position, tensor in enumerate(traced)}
+        with watching(reads), journaling(journal):
+            try:
+                result = function(*args, **kwargs)
+            except TraceBreak:
+                raise
+            except Exception as error:
+                if journal.has_effects():
+                    raise EffectsAndErrorError from error
+                raise
+            with unwatched():
+                reads.meet_loose()
+                effects = journal.collect(result, given, reads.promoted)
         check_unchanged((args, kwargs), filled, structure)
-        return result
+        return (result, effects.tensors) if effects is not None else result
 
     traced = trace(call, avals or [t.aval for t in tensors], [t.data for t in tensors], call)
+    if effects is not None:
+        effects.tensors.clear()  # they would keep all of the trace
     part = opaque_part(traced.structure)
     if part is not None:
         raise TraceBreak(
@@ -81,7 +128,7 @@ def trace_call(
             _location(function),
         )
     check_promoted(traced, [i in promoted for i in inputs_among(leaves, promoted)])
-    return Made(traced, reads, time.perf_counter() - started)
+    return Made(traced, reads, time.perf_counter() - started, effects=effects)
 
 
 def compile_call(made: Made, arguments: Arguments) -> Specialisation:
@@ -96,7 +143,8 @@ def compile_call(made: Made, arguments: Arguments) -> Specialisation:
     else:
         plan = made.plan(traced.graph, writes)
     seconds = made.seconds + time.perf_counter() - started
-    return Specialisation(traced, made.reads, guards, arguments.promoted, plan, seconds)
+    promoted = arguments.promoted
+    return Specialisation(traced, made.reads, guards, promoted, plan, seconds, made.effects)
 
 
 def _location(function: Any) -> str | None:

@@ -110,9 +110,9 @@ class Family:
             return trace_call(function, arguments)
         for found in self.traces:
             sizes = found.sizes_of(shapes)
-            if sizes is not None and found.made.reads.hold():
+            if sizes is not None and found.made.holds():
                 return self._at(found, sizes) or trace_call(function, arguments)
-        self.traces = [found for found in self.traces if found.made.reads.hold()]
+        self.traces = [found for found in self.traces if found.made.holds()]
         if len(self.traces) >= MAX_TRACES:
             self._close(f"code asks for sizes in more than {MAX_TRACES} ways")
             return trace_call(function, arguments)

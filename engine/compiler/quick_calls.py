@@ -48,7 +48,7 @@ def quick_call(
 ) -> QuickCall | None:
     """Return the function for calls like this one, which took ``path``; None if there is none."""
     plan = path.plan
-    if path.held is None or plan.direct is None or plan.copies:
+    if path.effects is not None or path.held is None or plan.direct is None or plan.copies:
         return None
     first = len(plan.inputs) + len(plan.shared)
     made = [r for i, r in enumerate(plan.results) if i not in plan.settled]

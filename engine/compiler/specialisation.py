@@ -15,6 +15,8 @@ from .graph import Graph
 from .graph_op import GraphOp
 from .guards import Reads
 from .plan import Plan, whole
+from .replay import Effects
+from .structure import unflatten
 from .trace import TracedCall
 from .traced import OutcomeGuard, RandomKey, TraceBreak
 
@@ -29,6 +31,8 @@ class Specialisation:
     promoted: tuple[int, ...]
     plan: Plan
     seconds: float
+    effects: Effects | None = None
+    """What each call does beside the graph; its tensors follow those of the result."""
     recorded: GraphOp | None = None
     gradient_reads: Reads = field(default_factory=Reads)
     held: list[tuple[Tensor, np.ndarray]] | None = None
@@ -40,6 +44,8 @@ class Specialisation:
     """Random keys that each call draws, and where among the captured tensors they stand."""
     owned: frozenset[int] = frozenset()
     """Identities of the arrays that own the memory which the plan writes."""
+    live: bool = False
+    """Whether each call takes inputs from places outside."""
     long_calls: int = 0
     """Calls that were looked up by their signature."""
     quick: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
@@ -54,6 +60,18 @@ class Specialisation:
         """Whether each call draws random keys."""
         return bool(self.keys)
 
+    def holds(self) -> bool:
+        """Return whether everything outside is such as the trace relied on."""
+        return self.reads.hold() and (self.effects is None or self.effects.hold())
+
+    def finish(self, outputs: Sequence[Tensor], arguments: Sequence[Tensor]) -> Any:
+        """Return the result made of the plan's tensors, when the call's effects are done."""
+        result: Any = unflatten(self.call.structure, outputs)
+        if self.effects is None:
+            return result
+        self.effects.replay(outputs, arguments)
+        return result[0]
+
     def matches(self, values: Sequence[np.ndarray]) -> bool:
         """Return whether Python's branches go the same way on these values."""
         return all(g.holds(v) for g, v in zip(self.outcomes, values, strict=True))
@@ -63,6 +81,9 @@ class Specialisation:
         changed = self.reads.changed()
         if changed:
             return f"{changed[0]} has changed"
+        broken = self.effects.broken() if self.effects is not None else None
+        if broken is not None:
+            return broken
         if self.outcomes:
             return f"a branch went another way, at {self.outcomes[-1].where} or before"
         return "what is trained, a hook or the shape of a tensor from outside has changed"

@@ -19,7 +19,7 @@ from .graph import Graph, Value, all_values
 from .plan import Plan, compile_graph
 from .simplify import eliminate_dead
 from .structure import flatten, opaque_part, unflatten
-from .trace import TracedCall, is_tensor, trace
+from .trace import Trace, TracedCall, is_tensor, trace
 from .traced import RandomKey, TraceBreak
 
 _numbers = count()
@@ -107,7 +107,14 @@ def trace_part(name: str, fn: Callable[..., Any], args: tuple[Any, ...]) -> Part
         filled: Any = unflatten(structure, given)
         return fn(*filled)
 
+    journal = next((t.journal for t in registry.traces if isinstance(t, Trace) and t.journal), None)
+    before = journal.state() if journal is not None else None
     called = trace(call, [tensor.aval for tensor in tensors], None, call, nested=True)
+    if journal is not None and journal.state() != before:
+        raise TraceBreak(
+            f"{name}: a function changes something outside the graph",
+            "return the value, and change it after the call",
+        )
     opaque = opaque_part(called.structure)
     if opaque is not None:
         raise TraceBreak(f"{name}: a function gives {type(opaque).__name__}, which is no tensor")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +23,15 @@ from ..ops.setitem import makes_memory, tell_records, views_of
 from ..shape import Aval
 from ..tensor import LazyTensor, Tensor, wrap
 from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node
+from .host_numbers import HostInput, HostTensor, concrete_attrs
 from .structure import flatten, unflatten
 from .traced import OutcomeGuard, RandomKey, TraceBreak, Traced, user_location
+
+if TYPE_CHECKING:
+    from .journal import Journal
+
+TAKEN = (RandomKey, HostInput, HostTensor)
+"""Inputs that each call takes anew."""
 
 
 class Trace:
@@ -51,6 +59,8 @@ class Trace:
         self.thread = threading.get_ident()
         self.made: dict[int, Tensor] = {}
         self.broken: TraceBreak | None = None
+        self.journal: Journal | None = None
+        """What notes the effects of the traced code, where there is something that does."""
         self.frozen = False
         self.stale: set[Value] = set()
         self.overwritten: set[int] = set()
@@ -167,6 +177,7 @@ class Trace:
 
     def _emit(self, op: Op, inputs: Sequence[Tensor], attrs: dict[str, object]) -> Any:
         values = tuple(self.value_of(t) for t in inputs)
+        attrs = concrete_attrs(attrs)
         outputs = self.emit_values(op, values, attrs, origins.current())
         traced = tuple(Traced(self, v) for v in outputs)
         return traced if len(traced) != 1 or self._gives_tuple(op, values, attrs) else traced[0]
@@ -279,7 +290,7 @@ class Trace:
         for tensor, captured in self.captured.values():
             if captured not in self.known and not self.nested:
                 self.known[captured] = tensor.data
-        with _unwatched():
+        with unwatched():
             for node in self._needed(value):
                 results = run_node(node, [self.known[v] for v in node.inputs])
                 self.known.update(zip(node.outputs, results, strict=True))
@@ -315,8 +326,19 @@ one_at_a_time = threading.RLock()
 """One thread traces, or vectorizes, at a time."""
 
 
+def _forget_other_threads() -> None:
+    """In a forked child, what another thread traced in the parent is never finished."""
+    if registry.traces and registry.traces[-1].thread != threading.get_ident():
+        registry.traces.clear()
+        one_at_a_time._at_fork_reinit()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
+
+
 @contextmanager
-def _unwatched() -> Iterator[None]:
+def unwatched() -> Iterator[None]:
     """Run kernels unseen by what watches the traced function: their code is no part of it."""
     watcher = sys.getprofile()
     if not isinstance(watcher, FunctionType):
@@ -364,7 +386,7 @@ class TracedCall:
 
     def captured_now(self) -> list[Tensor]:
         """Return the captured tensors for one call, random keys drawn."""
-        return [t.take() if t.__class__ is RandomKey else t for t in self.captured]  # pyright: ignore[reportAttributeAccessIssue]
+        return [t.take() if t.__class__ in TAKEN else t for t in self.captured]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def is_tensor(value: object) -> bool:
@@ -391,9 +413,14 @@ def trace(
             record.argument(aval, None if arrays is None else arrays[i])
             for i, aval in enumerate(avals)
         ]
-        result = call(tensors) if call is not None else fn(*tensors)
+        try:
+            result = call(tensors) if call is not None else fn(*tensors)
+        except Exception:
+            if record.broken is not None:
+                raise record.broken from None  # what came of the first reason tells less
+            raise
         if record.broken is not None:
-            raise record.broken  # the code caught it, or wrapped it
+            raise record.broken  # the code caught it
         leaves, structure = flatten(result, is_tensor)
         outputs = [record.value_of(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
     writes = tuple(w for key, w in record.writes.items() if key not in record.made)

@@ -148,6 +148,11 @@ class Traced(Tensor):
     def __repr__(self) -> str:
         return f"Traced({self.ssa!r}: {self.aval})"
 
+    def __format__(self, spec: str) -> str:
+        journal = self.tracer.journal
+        text = None if journal is None else journal.text_of(self, spec)
+        return super().__format__(spec) if text is None else text
+
     def __hash__(self) -> int:
         return id(self)
 

@@ -17,6 +17,8 @@ TensorLike = Any
 
 def literal(value: float, dtype: DType) -> Tensor:
     """Return a Python number as a tensor without axes."""
+    if traces and hasattr(type(value), "as_input"):  # it differs between calls of what is traced
+        return value.as_input(dtype)  # pyright: ignore[reportAttributeAccessIssue]
     if dtype.is_int and not -(2**63) <= value < 2**63:
         raise ValueError(f"the number {value} does not fit into 64 bits.")
     with np.errstate(all="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..tensor import Tensor
 from . import array_primitives
@@ -85,13 +85,22 @@ class Primitive:
         return f"{type(self).__name__}({attrs})"
 
 
+class Shown(NamedTuple):
+    """A tensor that is printed with its shape and element type."""
+
+    value: Tensor
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
 class Print:
     """Prints tensors and other values when it is called."""
 
     def __call__(self, *values: Any) -> None:
         """Print the values on one line each, tensors with shape and dtype."""
         for value in values:
-            print(repr(value) if isinstance(value, Tensor) else value)
+            print(Shown(value) if isinstance(value, Tensor) else value)
 
 
 def _class_of(name: str, entry: Op) -> type[Primitive]:
