@@ -14,8 +14,11 @@ from importlib import import_module
 from typing import Final
 
 from .expressions import FLOAT32, DType
+from .gemm_code import COLUMNS
+from .gemm_packed import PackedPrinter, Sizes
+from .gemm_stream import StreamPrinter, stream_workspace
 from .loops import Extent, Function, LoopError
-from .target import Target
+from .target import Target, host
 
 EPILOGUE_INTS: Final = ("first", "row", "rows")
 """The integer parameters every epilogue begins with."""
@@ -33,11 +36,15 @@ class Product:
     With `sum_batch` C is a single matrix, the sum of the batch's products; with `accumulate` the
     products are added to what C holds. `start` names an integer parameter: how many of C's matrices
     to leave out at its beginning. `lda` names one too: how long the rows of a transposed A are,
-    where C has only some of its rows, and m is not the number of all.
+    where C has only some of its rows, and m is not the number of all. `width` is how long the
+    rows of C, and of B if it is not transposed, are in memory where n is only some of their
+    columns. With `local` C is not kept: the epilogue finds it as a block of the rows it is called
+    for. With `whole` all of B is packed before the first row is multiplied.
 
     The epilogue is a loop function with buffers (C, others...) and ints ("first", "row", "rows",
     others...). It finishes `rows` rows of C in place: the first of them is row `row` of its matrix
-    and row `first` counted over the whole batch, so that C's element is (first + i) * n + j.
+    and row `first` counted over the whole batch, so that C's element is (first + i) * n + j; in a
+    local block it is i * n + j. An int "columns" is told how many columns there are.
     """
 
     dtype: DType
@@ -53,6 +60,9 @@ class Product:
     accumulate: bool = False
     start: str = ""
     lda: str = ""
+    width: int = 0
+    local: bool = False
+    whole: bool = False
     epilogue: Function | None = None
 
     def __post_init__(self) -> None:
@@ -66,6 +76,8 @@ class Product:
                 )
             if self.sum_batch:
                 raise LoopError("a product summed over its batch takes no epilogue")
+        if self.local and not (self.epilogue is not None and isinstance(self.n, int)):
+            raise LoopError("only a product with an epilogue and a constant n can be local")
 
     @property
     def ints(self) -> tuple[str, ...]:
@@ -73,6 +85,7 @@ class Product:
         extents = (self.m, self.n, self.k, self.batch, self.start, self.lda)
         sizes = [s for s in extents if isinstance(s, str)]
         own = self.epilogue.ints[3:] if self.epilogue else ()
+        own = tuple(name for name in own if name != COLUMNS)
         return tuple(dict.fromkeys(name for name in (*sizes, *own) if name))
 
     @property
@@ -86,6 +99,7 @@ class Product:
         a = "ka" if self.transpose_a else "ak"
         b = "bk" if self.transpose_b else "kb"
         flags = f"{self.share_a:d}{self.share_b:d}{self.sum_batch:d}{self.accumulate:d}"
+        flags += f" width {self.width} {self.local:d}{self.whole:d}"
         sizes = f"{self.m}x{self.n}x{self.k} lda {self.lda} batch {self.batch}+{self.start} {flags}"
         head = f"{self.dtype} {a}@{b} {sizes} ints {self.ints}\n"
         return head + (self.epilogue.text if self.epilogue else "")
@@ -137,6 +151,57 @@ class BlasGemm(_ProductKernel):
         from .gemm_code import print_gemm
 
         return print_gemm(self.name, self.product, ("blas",), BlasPrinter, target, declarations)
+
+
+class PackedGemm(_ProductKernel):
+    """Generated code over packed operands: `void name(a, b, c, others..., workspace, ints...)`.
+
+    There is no `c` where the product is local. Each thread has a workspace of its own.
+    """
+
+    @property
+    def text(self) -> str:
+        """A canonical description."""
+        return f"packed gemm {self.name} {self.product.text}"
+
+    def workspace(self, n: int, k: int) -> int:
+        """Return the elements of a thread's workspace for sizes n and k, on this machine."""
+        return Sizes.of(self.product.dtype, host()).workspace(self.product, n, k)
+
+    def llvm(self, target: Target, declarations: dict[str, str]) -> str:
+        """Return the LLVM definition."""
+        from .gemm_code import print_gemm
+
+        return print_gemm(
+            self.name, self.product, ("workspace",), PackedPrinter, target, declarations
+        )
+
+
+@dataclass(frozen=True)
+class StreamGemm(_ProductKernel):
+    """Few rows with a transposed B: `void name(a, b, c, others..., workspace, ints...)`."""
+
+    def __post_init__(self) -> None:
+        product = self.product
+        if not product.transpose_b or product.local or product.accumulate or product.sum_batch:
+            raise LoopError("this kernel takes a transposed B, and C is what it alone computes")
+
+    @property
+    def text(self) -> str:
+        """A canonical description."""
+        return f"stream gemm {self.name} {self.product.text}"
+
+    def workspace(self, m: int, k: int) -> int:
+        """Return the elements of a thread's workspace for sizes m and k, on this machine."""
+        return stream_workspace(host().lanes(self.product.dtype), m, k)
+
+    def llvm(self, target: Target, declarations: dict[str, str]) -> str:
+        """Return the LLVM definition."""
+        from .gemm_code import print_gemm
+
+        return print_gemm(
+            self.name, self.product, ("workspace",), StreamPrinter, target, declarations
+        )
 
 
 def choose_gemm(name: str, product: Product) -> Gemm | BlasGemm:

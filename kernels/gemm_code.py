@@ -14,6 +14,9 @@ from .target import Target
 if TYPE_CHECKING:
     from .gemm import Product
 
+COLUMNS: Final = "columns"
+"""The integer parameter of an epilogue that is told how many columns it is to finish."""
+
 PANEL_ROWS: Final = 64
 """Rows of C that are finished, epilogue and all, before the next are begun."""
 
@@ -27,7 +30,7 @@ def print_gemm(
     declarations: dict[str, str],
 ) -> str:
     """Print a product, and the epilogue that it calls, as LLVM functions."""
-    params = [f"ptr %matrix.{matrix}" for matrix in "abc"]
+    params = [f"ptr %matrix.{matrix}" for matrix in ("ab" if product.local else "abc")]
     params += [f"ptr %arg.{other}" for other in product.others]
     params += [f"ptr %matrix.{other}" for other in extra]
     params += [f"i64 %arg.{size}" for size in product.ints]
@@ -48,10 +51,14 @@ class ProductPrinter:
     def __init__(self, emit: Emitter, product: Product, target: Target, epilogue: str) -> None:
         self.emit, self.product, self.target, self.epilogue = emit, product, target, epilogue
         self.dtype = product.dtype
+        self.lanes = target.lanes(self.dtype)
         self.m, self.n, self.k = (self.size(s) for s in (product.m, product.n, product.k))
         self.kept = literal(True, BOOL) if product.accumulate else None
         own = self.m if product.transpose_a else self.k
         self.lda = self.size(product.lda) if product.lda else own
+        self.ldc = self.size(product.width) if product.width else self.n
+        self.ldb = self.k if product.transpose_b else self.ldc
+        self.local = ""
 
     def size(self, extent: Extent) -> Value:
         """Return a size: a constant, or an argument of the kernel."""
@@ -72,6 +79,12 @@ class ProductPrinter:
             return literal(int(x.text) + int(y.text), INT64)
         return x if y.text == "0" else y if x.text == "0" else self.emit.add(x, y)
 
+    def quotient(self, x: Value, divisor: int) -> Value:
+        """Divide a size, folding constants."""
+        if is_constant(x):
+            return literal(int(x.text) // divisor, INT64)
+        return self.emit.binary("udiv", x, divisor)
+
     def at(self, pointer: str, offset: Value) -> str:
         """Return the address `offset` elements further."""
         if offset.text == "0":
@@ -86,6 +99,7 @@ class ProductPrinter:
             a_size, b_size = self.times(self.m, self.k), self.times(self.k, self.n)
             a = "%matrix.a" if product.share_a else self.at("%matrix.a", self.times(index, a_size))
             b = "%matrix.b" if product.share_b else self.at("%matrix.b", self.times(index, b_size))
+            self.prepare(b)
             if product.sum_batch:
                 more = None if product.batch == 1 else self.emit.compare("gt", index, 0)
                 self.multiply(a, b, "%matrix.c", self.m, self.kept or more)
@@ -101,8 +115,8 @@ class ProductPrinter:
         if self.product.start:
             index = self.plus(index, self.size(self.product.start))
         first = self.times(index, self.m)
-        c = self.at("%matrix.c", self.times(first, self.n))
-        if self.product.epilogue is None or (is_constant(self.m) and int(self.m.text) <= height):
+        c = self.local or self.at("%matrix.c", self.times(first, self.ldc))
+        if not self.in_panels or (is_constant(self.m) and int(self.m.text) <= height):
             self.multiply(a, b, c, self.m, self.kept)
             self.finish(first, literal(0, INT64), self.m)
             return
@@ -116,7 +130,7 @@ class ProductPrinter:
             row = self.times(number, literal(height, INT64))
             rows = self.emit.sub(self.m, row)
             rows = self.emit.minimum(rows, height)
-            at_c = self.at(c, self.times(row, self.n))
+            at_c = self.local or self.at(c, self.times(row, self.ldc))
             self.multiply(self.at(a, self.times(row, step)), b, at_c, rows, self.kept)
             self.finish(self.plus(first, row), row, rows)
             return state
@@ -128,10 +142,24 @@ class ProductPrinter:
         product = self.product
         if product.epilogue is None:
             return
-        args = ["ptr %matrix.c", *(f"ptr %arg.{name}" for name in product.others)]
-        args += [f"i64 {value.text}" for value in (first, row, rows)]
-        args += [f"i64 %arg.{name}" for name in product.epilogue.ints[3:]]
+        args = [
+            f"ptr {self.local or '%matrix.c'}",
+            *(f"ptr %arg.{name}" for name in product.others),
+        ]
+        given = {"first": first, "row": row, "rows": rows, COLUMNS: self.n}
+        args += [
+            f"i64 {given[name].text if name in given else f'%arg.{name}'}"
+            for name in product.epilogue.ints
+        ]
         self.emit.line(f"call void @{self.epilogue}({', '.join(args)})")
+
+    def prepare(self, b: str) -> None:
+        """Do what B needs once, before its products with some rows of A."""
+
+    @property
+    def in_panels(self) -> bool:
+        """Whether rows are done in panels: where an epilogue is to find them in the cache."""
+        return self.product.epilogue is not None
 
     def panel_rows(self) -> int:
         """Rows of C between two calls of the epilogue."""

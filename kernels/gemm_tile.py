@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from .control import Carried, is_constant, repeat, when
 from .emitter import Emitter, Value, literal, type_text
-from .expressions import BOOL, INT32, INT64
+from .expressions import INT32, INT64
 from .gemm_code import ProductPrinter
+from .gemm_pack import mask_part, turn
 from .target import Target
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ class TilePrinter(ProductPrinter):
 
     def __init__(self, emit: Emitter, product: Product, target: Target, epilogue: str) -> None:
         super().__init__(emit, product, target, epilogue)
-        self.lanes = target.lanes(self.dtype)
         self.height, self.across = (12, 2) if target.registers == 32 else (6, 2)
 
     def multiply(self, a: str, b: str, c: str, rows: Value, more: Value | None) -> None:
@@ -210,12 +210,7 @@ class TilePrinter(ProductPrinter):
 
     def part(self, mask: Value | None, vector: int) -> Value | None:
         """Return the lanes of a panel's mask that belong to one vector."""
-        if mask is None:
-            return None
-        picks = ", ".join(f"i32 {vector * self.lanes + lane}" for lane in range(self.lanes))
-        kind = type_text(BOOL, mask.lanes)
-        text = f"shufflevector {kind} {mask.text}, {kind} poison, <{self.lanes} x i32> <{picks}>"
-        return self.emit.value(text, BOOL, self.lanes)
+        return mask_part(self.emit, mask, vector, self.lanes)
 
     def pack(self, b: str, column: Value, vectors: int, depth: Value) -> str:
         """Copy a panel of the transposed B (n by k) so that its rows are adjacent.
@@ -280,25 +275,3 @@ class TilePrinter(ProductPrinter):
             return strip(whole, emit.compare("lt", emit.iota(INT32, lanes), left))
 
         when(emit, emit.compare("lt", whole, depth), {}, rest_strip)
-
-
-def turn(emit: Emitter, rows: list[Value]) -> list[Value]:
-    """Transpose a square of vectors: log2(lanes) rounds that exchange blocks of lanes."""
-    lanes = rows[0].lanes
-    kind = type_text(rows[0].dtype, lanes)
-    block = 1
-    while block < lanes:
-        turned = list(rows)
-        for i in range(lanes):
-            if i & block:
-                continue
-            x, y = rows[i], rows[i + block]
-            low = [t if not t & block else lanes + t - block for t in range(lanes)]
-            high = [t + block if not t & block else lanes + t for t in range(lanes)]
-            for place, picks in ((i, low), (i + block, high)):
-                shown = ", ".join(f"i32 {pick}" for pick in picks)
-                text = f"shufflevector {kind} {x.text}, {kind} {y.text}, <{lanes} x i32> <{shown}>"
-                turned[place] = emit.value(text, x.dtype, lanes)
-        rows = turned
-        block *= 2
-    return rows

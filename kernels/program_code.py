@@ -83,7 +83,9 @@ class _Body:
         pointers = [self.pointer(slot) for slot in step.buffers]
         numbers = [self.number(value) for value in step.ints]
         if part is not None and step.rows is not None:
-            first, numbers[step.rows.count] = self._share(numbers[step.rows.count], part)
+            first, numbers[step.rows.count] = self._share(
+                numbers[step.rows.count], part, step.rows.grain
+            )
             pointers = [
                 self._moved(pointer, first, width)
                 for pointer, width in zip(pointers, step.rows.advance, strict=True)
@@ -100,22 +102,36 @@ class _Body:
         declarations[step.kernel] = f"declare void @{step.kernel}({', '.join(kinds)})"
         self.lines.append(f"  call void @{step.kernel}({', '.join(given)})")
 
-    def _share(self, count: str, part: str) -> tuple[str, str]:
+    def _share(self, count: str, part: str, grain: int) -> tuple[str, str]:
         """Return the first row of a part and how many rows it has."""
-        key = f"share of {count}"
+        key = f"share of {count} by {grain}"
         if key not in self._loaded:
-            names = [self.fresh() for _ in range(6)]
-            low, next_part, high, first, last, rows = names
-            self.lines += [
-                f"  {low} = mul i64 {count}, {part}",
-                f"  {next_part} = add i64 {part}, 1",
-                f"  {high} = mul i64 {count}, {next_part}",
-                f"  {first} = udiv i64 {low}, {self.program.parts}",
-                f"  {last} = udiv i64 {high}, {self.program.parts}",
-                f"  {rows} = sub i64 {last}, {first}",
-            ]
-            self._loaded[key], self._loaded[f"rows {count}"] = first, rows
-        return self._loaded[key], self._loaded[f"rows {count}"]
+            following, rows = self.fresh(), self.fresh()
+            self.lines.append(f"  {following} = add i64 {part}, 1")
+            first = self._border(count, part, grain)
+            last = self._border(count, following, grain)
+            self.lines.append(f"  {rows} = sub i64 {last}, {first}")
+            self._loaded[key], self._loaded[f"rows of {key}"] = first, rows
+        return self._loaded[key], self._loaded[f"rows of {key}"]
+
+    def _border(self, count: str, part: str, grain: int) -> str:
+        """Return where a part begins: its due row, or the next that a share may begin with."""
+        work, due = self.fresh(), self.fresh()
+        self.lines += [
+            f"  {work} = mul i64 {count}, {part}",
+            f"  {due} = udiv i64 {work}, {self.program.parts}",
+        ]
+        if grain == 1:
+            return due
+        more, grains, at, late, border = (self.fresh() for _ in range(5))
+        self.lines += [
+            f"  {more} = add i64 {due}, {grain - 1}",
+            f"  {grains} = udiv i64 {more}, {grain}",
+            f"  {at} = mul i64 {grains}, {grain}",
+            f"  {late} = icmp ugt i64 {at}, {count}",
+            f"  {border} = select i1 {late}, i64 {count}, i64 {at}",
+        ]
+        return border
 
     def _moved(self, pointer: str, count: str, width: int) -> str:
         if not width:

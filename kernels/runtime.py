@@ -54,13 +54,15 @@ class Rows:
 
     ``advance`` has for each buffer the bytes from one row to the next, 0 where all rows share it;
     ``apart`` the bytes from one part's own piece to the next part's, 0 where it has none. The int
-    number ``first`` is the first row, for kernels that find their rows themselves.
+    number ``first`` is the first row, for kernels that find their rows themselves. Shares begin at
+    multiples of ``grain``. The rows may be columns, or what else can be done alone.
     """
 
     count: int
     advance: tuple[int, ...]
     apart: tuple[int, ...] = ()
     first: int | None = None
+    grain: int = 1
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ the same places; blocks whose lifetimes do not meet share memory by ``memory.pla
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .cutting import Region
+from .cutting import Region, memory_bytes
 from .graph import Value
 from .memory import Lifetime, place
 
@@ -46,7 +45,7 @@ def arena_offsets(
         known = blocks.get(head)
         first = use.first if known is None else min(known.first, use.first)
         last = use.last if known is None else max(known.last, use.last)
-        blocks[head] = Lifetime(_bytes(head), first, last)
+        blocks[head] = Lifetime(memory_bytes(head), first, last)
     offsets, total = place([*blocks.values()])
     where = dict(zip(blocks, offsets, strict=True))
     return {value: where[owner.get(value, value)] for value in uses}, total
@@ -133,7 +132,3 @@ def overwrites(space: Space, value: Value, source: Value) -> bool:
         nodes = [i for i in nodes if space.time[space.nodes[i].outputs[0]] == time]
     written = next(i for i, node in enumerate(space.nodes) if value in node.outputs)
     return bool(nodes) and nodes[0] <= written
-
-
-def _bytes(value: Value) -> int:
-    return math.prod(value.sizes) * value.aval.dtype.itemsize

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...kernels.gemm import BlasGemm, Gemm
+from ...kernels.gemm import BlasGemm, Gemm, PackedGemm, StreamGemm
 from .graph import Value
 from .native_ops import native_op
 
@@ -45,8 +45,8 @@ class Region:
 
 def seconds(step: NativeStep) -> float:
     """Return roughly how long one thread takes for a step."""
-    moved = sum(_bytes(v) for v in step.buffers if isinstance(v, Value)) / BYTES_A_SECOND
-    if isinstance(step.kernel, Gemm | BlasGemm):
+    moved = sum(memory_bytes(v) for v in step.buffers if isinstance(v, Value)) / BYTES_A_SECOND
+    if isinstance(step.kernel, Gemm | BlasGemm | PackedGemm | StreamGemm):
         first = step.group.nodes[0].inputs[0]
         inner = first.sizes[-1]
         return moved + math.prod(step.group.nodes[0].outputs[0].sizes) * inner / PRODUCTS_A_SECOND
@@ -89,7 +89,8 @@ def cut(
 
 
 def _can_cut(step: NativeStep, parts: int) -> bool:
-    return step.rows is not None and step.ints[step.rows.count] >= 2 * parts
+    rows = step.rows
+    return rows is not None and step.ints[rows.count] >= 2 * parts * rows.grain
 
 
 def _joins(region: Region, step: NativeStep, moves: dict[Value, tuple[int, bool]]) -> bool:
@@ -98,6 +99,8 @@ def _joins(region: Region, step: NativeStep, moves: dict[Value, tuple[int, bool]
     first = region.steps[0]
     assert first.rows is not None
     if first.ints[first.rows.count] != step.ints[step.rows.count]:
+        return False
+    if first.rows.grain > 1 or step.rows.grain > 1:  # columns: others may read them as rows
         return False
     for memory, (move, written) in moves.items():
         for their_move, theirs_written in region.touched.get(memory, ()):
@@ -119,5 +122,6 @@ def _moves(step: NativeStep, same: Callable[[Value], Value]) -> dict[Value, tupl
     return found
 
 
-def _bytes(value: Value) -> int:
+def memory_bytes(value: Value) -> int:
+    """Return the size of a value in memory."""
     return math.prod(value.sizes) * value.aval.dtype.itemsize

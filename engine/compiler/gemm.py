@@ -6,11 +6,36 @@ import hashlib
 import math
 from dataclasses import dataclass
 
-from ...kernels.gemm import BlasGemm, Gemm, Product, blas_address, choose_gemm
+from ...kernels.gemm import (
+    SMALL_BYTES,
+    BlasGemm,
+    Gemm,
+    PackedGemm,
+    Product,
+    StreamGemm,
+    blas_address,
+)
+from ...kernels.gemm_packed import BLOCK_BYTES
 from ...kernels.runtime import Rows
+from ..shape import Aval
 from .access import Access, natural_strides
+from .debug import show
 from .graph import Node, Value
 from .loop_kernel import LoopKernel
+from .lower import lower_epilogue
+from .native_ops import Setting
+from .space import Space, column_advance
+
+FEW_ROWS = 64
+"""Up to so many rows B is what takes time to read: threads then share out its columns."""
+FEWEST_LOCAL = 12
+"""Rows of a block of C that must fit in the cache if it is not to be kept."""
+WHOLE_BYTES = 256 * 1024
+"""Up to this size all of B is packed at once, and stays in the cache for all rows."""
+COLUMNS_APART = 32
+"""Shares of columns begin at multiples of this number: a panel's width, and whole lines."""
+LINE = 16
+"""Elements to whose multiples a workspace is rounded up: at least a line of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +52,44 @@ class Operand:
 class GemmKernel:
     """A gemm kernel, its buffers in order (an address stands for BLAS), its runtime sizes."""
 
-    kernel: Gemm | BlasGemm
+    kernel: Gemm | BlasGemm | PackedGemm | StreamGemm
     buffers: tuple[Value | int, ...]
     ints: tuple[int, ...]
     rows: Rows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which kernel computes a product: cut by columns, without keeping C, with B packed whole."""
+
+    kind: type[Gemm | BlasGemm | PackedGemm | StreamGemm]
+    columns: bool = False
+    local: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """What follows a product in its kernel, and what it stores; with ``over`` its only result may
+    go over the product.
+    """
+
+    space: Space
+    stored: list[Value]
+    product: Value
+    over: bool
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether it can be done for some columns alone."""
+        return column_advance(self.space, self.stored, self.product) is not None
+
+    def lower(self, form: Form) -> LoopKernel:
+        """Return it as the chosen kernel calls it."""
+        place = "local" if form.local else "over" if self.over else "apart"
+        lowered = lower_epilogue(self.space, self.stored, self.product, place, columns=form.columns)
+        show("loops", lowered.function)
+        return lowered
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +159,12 @@ def _operands(node: Node, accesses: dict[Value, Access]) -> tuple[list[Value], l
 
 
 def lower_gemm(
-    node: Node, accesses: dict[Value, Access], epilogue: LoopKernel | None
+    node: Node, accesses: dict[Value, Access], epilogue: Epilogue | None, setting: Setting
 ) -> GemmKernel | None:
-    """Lower a contraction; None where it has to stay with NumPy."""
+    """Lower a contraction; None where it has to stay with NumPy.
+
+    ``epilogue`` is what follows the product.
+    """
     shape = gemm_shape(node)
     if shape is None:
         return None
@@ -110,11 +172,14 @@ def lower_gemm(
     if operands is None:
         return None
     bases, flags = operands
+    dtype = node.outputs[0].aval.dtype
+    form = choose_form(shape, flags[1], dtype.itemsize, epilogue)
+    lowered = None if epilogue is None else epilogue.lower(form)
     runtime_k = flags[0] and shape.batch == 1
     product = Product(
-        node.outputs[0].aval.dtype.numpy,
+        dtype.numpy,
         shape.m if shape.batch > 1 else "m",
-        shape.n,
+        "n" if form.columns else shape.n,
         "k" if runtime_k else shape.k,
         transpose_a=flags[0],
         transpose_b=flags[1],
@@ -122,41 +187,72 @@ def lower_gemm(
         share_a=shape.share_a,
         share_b=shape.share_b,
         lda="lda" if runtime_k else "",
-        epilogue=None if epilogue is None else epilogue.function,
+        width=shape.n if form.columns else 0,
+        local=form.local,
+        whole=form.whole,
+        epilogue=None if lowered is None else lowered.function,
     )
-    sizes = {"m": shape.m, "k": shape.k, "batch": shape.batch, "lda": shape.m}
-    kernel = choose_gemm(f"gemm_{hashlib.sha256(product.text.encode()).hexdigest()[:16]}", product)
-    others: tuple[Value | int, ...] = ()
-    target: Value = node.outputs[0]
-    if epilogue is not None:
-        target, *rest = epilogue.buffers
-        others = tuple(rest)
+    sizes = {"m": shape.m, "n": shape.n, "k": shape.k, "batch": shape.batch, "lda": shape.m}
+    name = f"gemm_{hashlib.sha256(product.text.encode()).hexdigest()[:16]}"
+    kernel = form.kind(name, product)
+    # What the kernel takes beside A and B: its buffers, and how each moves by rows or columns.
+    taken: list[tuple[Value | int, int, int]] = []
+    if not form.local:
+        target = node.outputs[0] if lowered is None else lowered.buffers[0]
+        taken.append((target, dtype.itemsize if form.columns else shape.n * dtype.itemsize, 0))
+    if lowered is not None:
+        advance = lowered.advance or (0,) * len(lowered.buffers)
+        taken += [(v, by, 0) for v, by in zip(lowered.buffers[1:], advance[1:], strict=True)]
+    if isinstance(kernel, PackedGemm | StreamGemm):
+        across = shape.n if isinstance(kernel, PackedGemm) else shape.m
+        size = -(-kernel.workspace(across, shape.k) // LINE) * LINE
+        held = setting.temporary(Aval((setting.threads * size,), dtype))
+        taken.append((held, 0, size * dtype.itemsize))
     if isinstance(kernel, BlasGemm):
-        others = (*others, blas_address(product.dtype))
-    ints = tuple(sizes[name] for name in kernel.ints)
-    rows = _rows(shape, product, kernel.ints, epilogue, len(others))
-    return GemmKernel(kernel, (*bases, target, *others), ints, rows)
+        taken.append((blas_address(product.dtype), 0, 0))
+    rows = None
+    if lowered is None or lowered.advance is not None:
+        rows = _rows(shape, product, kernel.ints, [t[1] for t in taken], [t[2] for t in taken])
+    buffers = (*bases, *(t[0] for t in taken))
+    return GemmKernel(kernel, buffers, tuple(sizes[i] for i in kernel.ints), rows)
+
+
+def choose_form(
+    shape: Contraction, transposed_b: bool, itemsize: int, epilogue: Epilogue | None
+) -> Form:
+    """Choose the kernel for a product, and what it is cut by."""
+    small = shape.n * shape.k * itemsize <= SMALL_BYTES
+    if shape.batch > 1:
+        return Form(Gemm if small else BlasGemm)
+    kept = epilogue is None or epilogue.over or shape.m * shape.n * itemsize <= SMALL_BYTES
+    if small and kept:
+        return Form(Gemm)
+    few = shape.m <= FEW_ROWS
+    columns = few and (epilogue is None or epilogue.pointwise)
+    if few and transposed_b:
+        return Form(StreamGemm, columns=columns)
+    fits = shape.n * itemsize * FEWEST_LOCAL <= BLOCK_BYTES
+    local = epilogue is not None and not epilogue.over and not columns and fits
+    whole = not columns and shape.n * shape.k * itemsize <= WHOLE_BYTES
+    return Form(PackedGemm, columns=columns, local=local, whole=whole)
 
 
 def _rows(
     shape: Contraction,
     product: Product,
     ints: tuple[str, ...],
-    epilogue: LoopKernel | None,
-    others: int,
-) -> Rows | None:
-    """Return how a product is cut: by rows of C, or by matrices of a batch."""
+    advance: list[int],
+    apart: list[int],
+) -> Rows:
+    """Return how a product is cut: by rows or columns of C, or by matrices of a batch."""
     width = product.dtype.itemsize
     if shape.batch > 1:
         first = 0 if shape.share_a else shape.m * shape.k * width
         second = 0 if shape.share_b else shape.k * shape.n * width
-        advance, each = [first, second, shape.m * shape.n * width], shape.m
-    else:
-        row = width if product.transpose_a else shape.k * width
-        advance, each = [row, 0, shape.n * width], 1
-    if epilogue is not None:
-        if epilogue.advance is None:
-            return None
-        advance += [step * each for step in epilogue.advance[1:]]
-    advance += [0] * (3 + others - len(advance))
-    return Rows(ints.index("batch" if shape.batch > 1 else "m"), tuple(advance))
+        each = [first, second, *(step * shape.m for step in advance)]
+        return Rows(ints.index("batch"), tuple(each), (0, 0, *apart))
+    if product.width:
+        column = shape.k * width if product.transpose_b else width
+        return Rows(ints.index("n"), (0, column, *advance), (0, 0, *apart), grain=COLUMNS_APART)
+    row = width if product.transpose_a else shape.k * width
+    return Rows(ints.index("m"), (row, 0, *advance), (0, 0, *apart))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...kernels import loops
 from ...kernels.gemm import EPILOGUE_INTS
+from ...kernels.gemm_code import COLUMNS
 from ...kernels.loops import (
     Accumulator,
     Buffer,
@@ -30,7 +31,7 @@ from ..shape import Dim, SymDim
 from .graph import Node, Value
 from .loop_kernel import LoopKernel, Place
 from .pointwise import BUILDER, compute_dtype, neutral, reduction_kind
-from .space import NONE, Space, staged
+from .space import NONE, Space, column_advance, staged
 
 
 def lower_space(space: Space, stored: Sequence[Value]) -> LoopKernel:
@@ -39,13 +40,15 @@ def lower_space(space: Space, stored: Sequence[Value]) -> LoopKernel:
 
 
 def lower_epilogue(
-    space: Space, stored: Sequence[Value], product: Value, *, over: bool
+    space: Space, stored: Sequence[Value], product: Value, place: str, *, columns: bool = False
 ) -> LoopKernel:
     """Lower what follows a gemm as a function of some rows of its ``product``.
 
-    With ``over`` the only result is written over the product itself.
+    With ``place`` "over" the only result is written over the product itself; with "local" the
+    product is a block of these rows alone. With ``columns`` some columns can be done alone:
+    ``advance`` then says how far buffers move from one to the next.
     """
-    return _Lowering(space, stored, product, over).run()
+    return _Lowering(space, stored, product, place, columns).run()
 
 
 class _Lowering:
@@ -54,9 +57,12 @@ class _Lowering:
         space: Space,
         stored: Sequence[Value],
         product: Value | None = None,
-        over: bool = False,
+        place: str = "apart",
+        columns: bool = False,
     ) -> None:
         self.product = product
+        self.local, self.columns = place == "local", columns
+        self.block_row = ""
         self.space = space
         self.stored = list(stored)
         self.staged = staged(space, stored) or []
@@ -76,7 +82,7 @@ class _Lowering:
             self.staged = []
         if product is not None:
             self._buffer(product)
-            if over:
+            if place == "over":
                 self.buffers[stored[0]] = self.buffers[product]
         for access in space.leaves.values():
             self._buffer(access.base)
@@ -90,7 +96,8 @@ class _Lowering:
         sizes = () if self.runtime == NONE else (self.space.extents[self.runtime],)
         ints, sizes = (*ints, *self.open.values()), (*sizes, *self.open)
         if self.product is not None:
-            ints, sizes = EPILOGUE_INTS, ()
+            ints = (*EPILOGUE_INTS, COLUMNS) if self.columns else EPILOGUE_INTS
+            sizes = ()
         buffers = {buffer.name: (buffer, value) for value, buffer in self.buffers.items()}
         function = Function(
             "kernel",
@@ -101,7 +108,12 @@ class _Lowering:
         )
         function = replace(function, name=f"loops_{function.fingerprint[:16]}")
         bases = tuple(value for _, value in buffers.values())
-        return LoopKernel(function, bases, sizes, self._advance(bases))
+        if self.columns and self.product is not None:
+            moves = column_advance(self.space, self.stored, self.product) or {}
+            advance = tuple(moves[base] for base in bases)
+        else:
+            advance = self._advance(bases)
+        return LoopKernel(function, bases, sizes, advance)
 
     def _advance(self, bases: Sequence[Value]) -> tuple[int, ...] | None:
         """Return how far each buffer moves from row to row; None where rows depend on each other.
@@ -162,8 +174,15 @@ class _Lowering:
             return int(size)
         return self.open.setdefault(size, f"size{len(self.open)}")
 
+    def _count(self, loop: int) -> int | str:
+        """Return how often a loop runs: over all its extent, or over the columns of a share."""
+        alone = self.columns and loop == self.space.vector
+        return COLUMNS if alone else self._extent(loop)
+
     def _index(self, value: Value, variables: dict[int, str]) -> Index:
         """Return the offset of a value's element at the current loop variables."""
+        if self.local and value is self.product:
+            variables = {**variables, self.space.leading: self.block_row}
         classes = self.space.axes[value]
         access = self.space.leaves.get(value)
         natural = self._natural(value)
@@ -295,6 +314,7 @@ class _Lowering:
         variable = self._fresh("i")
         inner = Place({**place.variables, loop: variable}, outer=place)
         if self.product is not None and loop == self.space.leading:
+            self.block_row = variable
             inner.variables[loop] = self._fresh("row")
             row = loops.call("add", Var(variable), Var("first"))
             inner.body.append(Let(inner.variables[loop], row))
@@ -315,7 +335,7 @@ class _Lowering:
         place.body.append(
             Loop(
                 variable,
-                self._extent(loop),
+                self._count(loop),
                 tuple(inner.body),
                 vector=loop == self.space.vector,
                 accumulators=tuple(accumulators),

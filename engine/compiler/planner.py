@@ -18,9 +18,9 @@ from .arena import arena_offsets, overwrites
 from .cutting import Region, cut
 from .debug import show
 from .fuse import Fuser, Fusion, Group
-from .gemm import lower_gemm
+from .gemm import Epilogue, lower_gemm
 from .graph import Value
-from .lower import lower_epilogue, lower_space
+from .lower import lower_space
 from .native_ops import Setting, native_op
 from .report import HostStep, KernelReport, Report
 from .runs import HostCall, NativeRun, Plan, Reader, Tap
@@ -87,6 +87,7 @@ class Planner:
         """The inputs that values are written over."""
         self.alone = False
         self.threads = thread_count()
+        self.setting = Setting(self._base, self._access, self._temporary, self.threads)
 
     def build(self) -> Plan:
         """Return the plan."""
@@ -148,8 +149,7 @@ class Planner:
                 return [group]
             steps = [step]
         elif (native := native_op(group.nodes[0])) is not None:
-            setting = Setting(self._base, self._access, self._temporary, self.threads)
-            made = native.lower(group.nodes[0], setting)
+            made = native.lower(group.nodes[0], self.setting)
             steps = [NativeStep(m.kernel, m.buffers, m.ints, m.writes, group, m.rows) for m in made]
         else:
             return [group]
@@ -164,13 +164,13 @@ class Planner:
     def _lower_gemm(self, group: Group) -> NativeStep | None:
         product = group.nodes[0].outputs[0]
         epilogue, stored = None, [product]
-        if group.space is not None:
-            stored = self.fuser.stored(group.space)
+        space = group.space
+        if space is not None:
+            stored = self.fuser.stored(space)
             over = len(stored) == 1 and stored[0].aval == product.aval
             over = over and not self._updates_what_it_reads(group, stored[0])
-            epilogue = lower_epilogue(group.space, stored, product, over=over)
-            show("loops", epilogue.function)
-        made = lower_gemm(group.nodes[0], self.fusion.accesses, epilogue)
+            epilogue = Epilogue(space, stored, product, over)
+        made = lower_gemm(group.nodes[0], self.fusion.accesses, epilogue, self.setting)
         if made is None:
             return None
         return NativeStep(made.kernel, made.buffers, made.ints, tuple(stored), group, made.rows)
@@ -433,8 +433,3 @@ def _written(step: NativeStep | Group) -> tuple[Value, ...]:
 
 def _spec(value: Value) -> tuple[tuple[int, ...], np.dtype]:
     return value.sizes, value.aval.dtype.numpy
-
-
-def _bytes(value: Value) -> int:
-    shape, dtype = _spec(value)
-    return int(np.prod(shape, dtype=np.int64)) * dtype.itemsize

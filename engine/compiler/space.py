@@ -386,3 +386,23 @@ def staged(space: Space, stored: Sequence[Value]) -> list[Value] | None:
         return again
     kinds = {n.op.lowering.kind for n in space.nodes if isinstance(n.op.lowering, Reduce)}
     return None if kinds & {"max", "min"} else []
+
+
+def column_advance(space: Space, bases: Sequence[Value], product: Value) -> dict[Value, int] | None:
+    """Return by how many bytes each buffer moves from column to column of a gemm's epilogue.
+
+    None where columns depend on each other, or a buffer is read in several ways.
+    """
+    if space.inner or space.sinks or space.tail:
+        return None
+    found: dict[Value, int] = {}
+    for value in {product: None, **dict.fromkeys(space.leaves), **dict.fromkeys(bases)}:
+        access = space.leaves.get(value)
+        strides = natural_strides(value.sizes) if access is None else access.strides
+        base = value if access is None else access.base
+        classes = space.axes[value]
+        axis = classes.index(space.vector) if space.vector in classes else None
+        move = 0 if axis is None else strides[axis] * value.aval.dtype.itemsize
+        if found.setdefault(base, move) != move:
+            return None
+    return found

@@ -1,0 +1,116 @@
+"""Parts of matrices copied so that each step of a sum reads adjacent numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .control import Carried, is_constant, repeat, when
+from .emitter import Emitter, Value, literal, type_text
+from .expressions import BOOL, INT32, INT64
+
+if TYPE_CHECKING:
+    from .gemm_code import ProductPrinter
+
+
+def copy_rows(
+    printer: ProductPrinter,
+    source: str,
+    stride: Value,
+    depth: Value,
+    width: int,
+    left: Value | None,
+    to: str,
+) -> None:
+    """Copy `depth` short rows; only the `left` first numbers of each are there."""
+    emit, lanes = printer.emit, printer.lanes
+    mask = None
+    if left is not None:
+        mask = emit.compare("lt", emit.iota(INT32, width), emit.cast(left, INT32))
+
+    def one(step: Value, state: Carried) -> Carried:
+        line = printer.at(source, printer.times(step, stride))
+        target = printer.at(to, printer.times(step, literal(width, INT64)))
+        for vector in range(width // lanes):
+            offset = literal(vector * lanes, INT64)
+            at = Value(printer.at(line, offset), printer.dtype)
+            found = emit.load(at, lanes, mask_part(emit, mask, vector, lanes))
+            emit.store(found, Value(printer.at(target, offset), printer.dtype))
+        return state
+
+    repeat(emit, depth, 1, {}, one)
+
+
+def turn_rows(
+    printer: ProductPrinter, source: str, stride: Value, first: Value, last: Value, depth: Value,
+    width: int, to: str,
+) -> None:  # fmt: skip
+    """Copy `width` long rows, from `first` on, as `depth` short ones.
+
+    Squares of lanes by lanes are turned in registers. Rows past the last are read as the last:
+    their products are never stored.
+    """
+    emit, lanes = printer.emit, printer.lanes
+
+    def square(start: Value, vector: int, mask: Value | None) -> None:
+        rows: list[Value] = []
+        for lane in range(lanes):
+            row = printer.plus(first, vector * lanes + lane)
+            at = printer.at(source, printer.times(emit.minimum(row, last), stride))
+            rows.append(emit.load(Value(printer.at(at, start), printer.dtype), lanes, mask))
+        target = printer.at(to, printer.times(start, literal(width, INT64)))
+        for lane, row in enumerate(turn(emit, rows)):
+            offset = literal(lane * width + vector * lanes, INT64)
+            emit.store(row, Value(printer.at(target, offset), printer.dtype))
+
+    def chunk(start: Value, mask: Value | None) -> None:
+        for vector in range(width // lanes):
+            square(start, vector, mask)
+
+    def whole(start: Value, state: Carried) -> Carried:
+        chunk(start, None)
+        return state
+
+    exact = is_constant(depth) and int(depth.text) % lanes == 0
+    full = printer.times(printer.quotient(depth, lanes), literal(lanes, INT64))
+    repeat(emit, full, lanes, {}, whole)
+    if exact:
+        return
+
+    def rest(state: Carried) -> Carried:
+        left = emit.cast(emit.sub(depth, full), INT32)
+        chunk(full, emit.compare("lt", emit.iota(INT32, lanes), left))
+        return state
+
+    when(emit, emit.compare("lt", full, depth), {}, rest)
+
+
+def mask_part(emit: Emitter, mask: Value | None, vector: int, lanes: int) -> Value | None:
+    """Return the lanes of a panel's mask that belong to one of its vectors."""
+    if mask is None or mask.lanes == lanes:
+        return mask
+    picks = ", ".join(f"i32 {vector * lanes + lane}" for lane in range(lanes))
+    kind = type_text(BOOL, mask.lanes)
+    text = f"shufflevector {kind} {mask.text}, {kind} poison, <{lanes} x i32> <{picks}>"
+    return emit.value(text, BOOL, lanes)
+
+
+def turn(emit: Emitter, rows: list[Value]) -> list[Value]:
+    """Transpose a square of vectors: log2(lanes) rounds that exchange blocks of lanes."""
+    lanes = rows[0].lanes
+    kind = type_text(rows[0].dtype, lanes)
+    block = 1
+    while block < lanes:
+        turned = list(rows)
+        for i in range(lanes):
+            if i & block:
+                continue
+            x, y = rows[i], rows[i + block]
+            low = [t if not t & block else lanes + t - block for t in range(lanes)]
+            high = [t + block if not t & block else lanes + t for t in range(lanes)]
+            for place, picks in ((i, low), (i + block, high)):
+                shown = ", ".join(f"i32 {pick}" for pick in picks)
+                text = f"shufflevector {kind} {x.text}, {kind} {y.text}, <{lanes} x i32> <{shown}>"
+                turned[place] = emit.value(text, x.dtype, lanes)
+        rows = turned
+        block *= 2
+    return rows
