@@ -19,10 +19,10 @@ from llvmlite import binding
 
 from .target import Target
 
-Job = Callable[[], str]
-"""Prints one module."""
+Job = tuple[Callable[[], str], bool]
+"""Prints one module, and whether its code is to be made quickly rather than well."""
 
-_MACHINES: Final[dict[Target, deque[binding.TargetMachine]]] = {}
+_MACHINES: Final[dict[tuple[Target, bool], deque[binding.TargetMachine]]] = {}
 """Machines that no thread uses now; each is used by one thread at a time."""
 
 
@@ -33,23 +33,23 @@ def emit_objects(jobs: Sequence[Job], target: Target, threads: int) -> list[byte
     printed, both compile what is left.
     """
     if len(jobs) < 2 or threads < 2:
-        return [emit_object(job(), target) for job in jobs]
+        return [emit_object(job(), target, quick) for job, quick in jobs]
     found: list[bytes] = [b""] * len(jobs)
     failed: list[BaseException] = []
-    waiting: queue.SimpleQueue[tuple[int, str] | None] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[tuple[int, str, bool] | None] = queue.SimpleQueue()
 
     def compile_waiting() -> None:
         while (item := waiting.get()) is not None:
             try:
-                found[item[0]] = emit_object(item[1], target)
+                found[item[0]] = emit_object(item[1], target, item[2])
             except BaseException as error:
                 failed.append(error)
 
     helper = threading.Thread(target=compile_waiting, name="cellwire-codegen", daemon=True)
     helper.start()
     try:
-        for number, job in enumerate(jobs):
-            waiting.put((number, job()))
+        for number, (job, quick) in enumerate(jobs):
+            waiting.put((number, job(), quick))
     finally:
         waiting.put(None)
         waiting.put(None)
@@ -60,10 +60,10 @@ def emit_objects(jobs: Sequence[Job], target: Target, threads: int) -> list[byte
     return found
 
 
-def emit_object(text: str, target: Target) -> bytes:
+def emit_object(text: str, target: Target, quick: bool = False) -> bytes:
     """Return the object code of one module."""
-    machines = _MACHINES.setdefault(target, deque())
-    machine = machines.pop() if machines else make_machine(target)
+    machines = _MACHINES.setdefault((target, quick), deque())
+    machine = machines.pop() if machines else make_machine(target, quick)
     context = binding.create_context()
     module = parse(text, machine, context)
     try:
@@ -84,13 +84,13 @@ def parse(
     return module
 
 
-def make_machine(target: Target) -> binding.TargetMachine:
+def make_machine(target: Target, quick: bool = False) -> binding.TargetMachine:
     """Return what makes code for a target."""
     initialize()
     return binding.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=3,
+        opt=0 if quick else 3,
         reloc="pic",
         codemodel="default",
         jit=True,

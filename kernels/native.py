@@ -83,7 +83,7 @@ def compile_modules(
     with _LOCK:
         images = {key: load_object(key) for key in keys}
         made = [i for i, key in enumerate(keys) if images[key] is None]
-        jobs = [partial(module_text, modules[i], target) for i in made]
+        jobs = [(partial(module_text, modules[i], target), _is_quick(modules[i])) for i in made]
         for i, image in zip(made, emit_objects(jobs, target, threads), strict=True):
             images[keys[i]] = image
             store_object(keys[i], image)
@@ -94,6 +94,11 @@ def compile_modules(
         Library({name: code.addresses[name] for name in own}, key, i in made, seconds, code)
         for i, (own, key) in enumerate(zip(names, keys, strict=True))
     ]
+
+
+def _is_quick(kernels: Sequence[Kernel]) -> bool:
+    """Return whether no kernel of a module is worth the time that good code takes to make."""
+    return all(getattr(kernel, "quick", False) for kernel in kernels)
 
 
 def module_key(kernels: Sequence[Kernel], target: Target | None = None) -> str:

@@ -18,7 +18,7 @@ HEAD: Final = 2
 def print_program(program: Program, declarations: dict[str, str]) -> str:
     """Return the LLVM definition of a program; what it calls is put into `declarations`."""
     if program.parts == 1:
-        body = _Body(program)
+        body = _Body(program, _places(program))
         for step in program.steps:
             body.call(step, declarations)
         lines = [f"define void @{program.name}(ptr %call) nounwind {{", "entry:", *body.lines]
@@ -29,9 +29,10 @@ def print_program(program: Program, declarations: dict[str, str]) -> str:
 class _Body:
     """Instructions of one block; the words it needs are loaded where they are first used."""
 
-    def __init__(self, program: Program, prefix: str = "") -> None:
+    def __init__(self, program: Program, places: dict[str, int], prefix: str = "") -> None:
         self.program = program
         self.prefix = prefix
+        self.places = places
         self.lines: list[str] = [f"  %{prefix}bound = load ptr, ptr %call, align 8"]
         self._loaded: dict[str, str] = {}
         self._count = 0
@@ -64,7 +65,7 @@ class _Body:
         if isinstance(value, int):
             return str(value)
         if value not in self._loaded:
-            word = HEAD + self.program.fixed + self.program.ints.index(value)
+            word = HEAD + self.program.fixed + self.places[value]
             self._loaded[value] = self._word(f"%{self.prefix}bound", word, "i64")
         return self._loaded[value]
 
@@ -136,22 +137,30 @@ class _Body:
     def _moved(self, pointer: str, count: str, width: int) -> str:
         if not width:
             return pointer
-        distance, moved = self.fresh(), self.fresh()
-        self.lines.append(f"  {distance} = mul i64 {count}, {width}")
-        self.lines.append(f"  {moved} = getelementptr i8, ptr {pointer}, i64 {distance}")
+        key = f"{count} times {width}"
+        if key not in self._loaded:
+            self._loaded[key] = self.fresh()
+            self.lines.append(f"  {self._loaded[key]} = mul i64 {count}, {width}")
+        moved = self.fresh()
+        self.lines.append(f"  {moved} = getelementptr i8, ptr {pointer}, i64 {self._loaded[key]}")
         return moved
+
+
+def _places(program: Program) -> dict[str, int]:
+    """Return where each size stands among the program's."""
+    return {name: place for place, name in enumerate(program.ints)}
 
 
 def _tickets(program: Program, declarations: dict[str, str]) -> str:
     """Return the function that runs one ticket: a share of one region."""
     declarations["cellwire_wait"] = "declare void @cellwire_wait(ptr, i64)"
     starts = np.cumsum([0, *program.tickets])
-    cases, blocks = [], []
+    cases, blocks, places = [], [], _places(program)
     at = 0
     for region, (count, tickets) in enumerate(zip(program.regions, program.tickets, strict=True)):
         first = int(starts[region])
         cases += [f"    i64 {first + i}, label %region{region}" for i in range(tickets)]
-        body = _Body(program, f"r{region}.")
+        body = _Body(program, places, f"r{region}.")
         part = None
         if tickets > 1:
             part = f"%r{region}.part"

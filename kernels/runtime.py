@@ -39,6 +39,10 @@ BlasCall: TypeAlias = "tuple[tuple[str, ...], tuple[int | str, ...]]"
 """A kernel's ints, and rows, columns and inner size of what it lets BLAS multiply in one call."""
 
 
+MOST_STEPS = 24
+"""Programs of more steps are compiled without optimisation: 0.1 µs a step is not worth 0.4 ms."""
+
+
 @dataclass(frozen=True)
 class Slot:
     """A buffer of a step: the i-th array of the call, or the i-th fixed buffer, plus bytes."""
@@ -103,6 +107,11 @@ class Program:
             cut = f" by {step.rows}" if step.rows and self.parts > 1 else ""
             lines.append(f"  {step.kernel}({', '.join([*slots, *map(str, step.ints)])}){cut}")
         return "\n".join(lines) + "\n"
+
+    @property
+    def quick(self) -> bool:
+        """Whether its code is made quickly: calls in a row, of which there are many."""
+        return len(self.steps) > MOST_STEPS
 
     @property
     def tickets(self) -> tuple[int, ...]:

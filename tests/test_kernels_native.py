@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cellwire.kernels import loading, native, object_cache
+from cellwire.kernels import loading, native, object_cache, runtime
 from cellwire.kernels.codegen import emit_objects
 from cellwire.kernels.gemm import BlasGemm, Product, blas_address
 from cellwire.kernels.loops import FLOAT32, Buffer, Function, Loop, Store, affine, load
@@ -228,7 +228,7 @@ def test_a_symbol_that_is_missing_leaves_no_library() -> None:
 
 def test_two_threads_make_the_same_code() -> None:
     modules = [[scale(float(k), f"scale{k}")] for k in range(5)]
-    jobs = [functools.partial(native.module_text, module) for module in modules]
+    jobs = [(functools.partial(native.module_text, module), False) for module in modules]
     assert emit_objects(jobs, host(), 2) == emit_objects(jobs, host(), 1)
 
     def broken() -> str:
@@ -236,4 +236,14 @@ def test_two_threads_make_the_same_code() -> None:
 
     for threads in (1, 2):
         with pytest.raises(RuntimeError, match="expected instruction"):
-            emit_objects([*jobs, broken, *jobs], host(), threads)
+            emit_objects([*jobs, (broken, False), *jobs], host(), threads)
+
+
+def test_long_programs_are_compiled_quickly_and_run_alike() -> None:
+    kernels = [scale(2.0, "twice"), scale(0.5, "half")]
+    for count in (1, runtime.MOST_STEPS):
+        program = chain("twice", *["twice", "half"] * count)
+        assert program.quick is (count > 1)
+        x, y = np.ones(5, np.float32), np.zeros(5, np.float32)
+        build_entry(program, kernels).bind([np.zeros(5, np.float32)], {"n": 5})(x, y)
+        assert y.tolist() == [2] * 5
