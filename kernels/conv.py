@@ -1,8 +1,8 @@
-"""Convolution of arrays, for eager use: patches become the columns of a matrix product.
+"""Convolution of arrays, for eager use.
 
 Images are (N, C, H, W), weights (O, C // groups, rows, columns), as MindSpore has them; what is
-computed is the cross-correlation that every framework calls convolution. Ungrouped convolutions of
-float32 and float64 run as one native kernel, the others in NumPy and BLAS; those of float16 are
+computed is the cross-correlation that every framework calls convolution. Those of float32 and
+float64 run as native kernels (`conv_calls.py`), the others in NumPy and BLAS; those of float16 are
 computed in float32.
 """
 
@@ -15,7 +15,7 @@ from typing import Concatenate, Final, ParamSpec
 import numpy as np
 
 from .blas_threads import matmul
-from .conv_calls import Convolution, conv_calls, has_kernel
+from .conv_calls import Convolution, conv_calls
 from .expressions import FLOAT16, FLOAT32, FLOAT64
 from .gemm import blas_address
 from .runtime import Bound, Program, Slot, Step, build_entry
@@ -63,12 +63,6 @@ def conv2d(
     if native is not None:
         _run(native, x, weight, out)
         return out
-    if _is_depthwise(weight.shape, groups):
-        padded = pad(x, padding)
-        out = np.zeros((x.shape[0], groups, *out_size), x.dtype)
-        for row, column in np.ndindex(*window.kernel):
-            out += tap(padded, window, row, column) * weight[:, 0, row, column, None, None]
-        return out
     filters = weight.reshape(groups, weight.shape[0] // groups, -1)
     out = matmul(filters, _columns(x, window, groups))
     return out.reshape(x.shape[0], weight.shape[0], *out_size)
@@ -93,11 +87,6 @@ def conv2d_input_grad(
     if native is not None:
         _run(native, out, weight, dout)
         return out
-    if _is_depthwise(weight.shape, groups):
-        padded = np.zeros((*shape[:2], *window.padded), dout.dtype)
-        for row, column in np.ndindex(*window.kernel):
-            tap(padded, window, row, column)[...] += dout * weight[:, 0, row, column, None, None]
-        return crop(padded, padding)
     filters = weight.reshape(groups, o // groups, -1)
     grads = dout.reshape(n, groups, o // groups, window.out_height * window.out_width)
     columns = matmul(filters.swapaxes(1, 2), grads)
@@ -128,13 +117,6 @@ def conv2d_weight_grad(
     native = _described("weight_grad", window, x, out, dout, groups)
     if native is not None:
         _run(native, x, out, dout)
-        return out
-    if _is_depthwise(shape, groups):
-        padded = pad(x, padding)
-        out = np.empty(shape, dout.dtype)
-        for row, column in np.ndindex(*kernel):
-            seen = tap(padded, window, row, column)
-            out[:, 0, row, column] = np.einsum("nchw,nchw->c", dout, seen)
         return out
     pixels = window.out_height * window.out_width
     grads = dout.reshape(dout.shape[0], groups, o // groups, pixels)
@@ -170,7 +152,7 @@ def _described(
     found = Convolution(kind, window, *sizes)
     same = image.dtype == weight.dtype == out.dtype and image.dtype in (FLOAT32, FLOAT64)
     empty = 0 in (image.size, weight.size, out.size)
-    return found if same and not empty and has_kernel(found) else None
+    return found if same and not empty else None
 
 
 def _run(conv: Convolution, image: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
@@ -206,10 +188,6 @@ def _native(conv: Convolution, threads: int) -> tuple[Bound, tuple[int, ...]]:
     numbers = dict(zip(ints, sizes, strict=True))
     bound = entry.bind((blas_address(conv.dtype),), numbers, shared)
     return bound, tuple(found.temporaries.values())
-
-
-def _is_depthwise(weight: tuple[int, ...], groups: int) -> bool:
-    return groups > 1 and weight[0] == groups and weight[1] == 1
 
 
 def _columns(x: np.ndarray, window: Window, groups: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from .conv_direct import DirectConv, PackWeights, is_direct
-from .conv_native import ConvKernel
+from .conv_strided import StridedGrad
 from .conv_weight_grad import UnpackSums, WeightGrad
 from .expressions import DType
 from .native import Kernel
@@ -34,7 +34,11 @@ class ConvCall:
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution or one of its gradients, as of `ConvKernel`, of so many images."""
+    """A convolution, or one of its gradients, of so many images.
+
+    Of image, weight and out, "forward" writes out, "input_grad" the image from out's gradient, and
+    "weight_grad" the weight from those of the images.
+    """
 
     kind: str
     window: Window
@@ -60,18 +64,12 @@ class ConvCalls:
     temporaries: dict[Role, int] = field(default_factory=dict)
 
 
-def has_kernel(conv: Convolution) -> bool:
-    """Return whether there are kernels for a convolution."""
-    strided = conv.kind == "input_grad" and not is_direct(conv.kind, conv.window)
-    return conv.groups == 1 or not strided
-
-
 def conv_calls(conv: Convolution, threads: int) -> ConvCalls:
     """Return the calls for so many threads."""
     if conv.kind == "weight_grad":
         return _weight_grad(conv, threads)
     direct = is_direct(conv.kind, conv.window)
-    return _direct(conv, threads) if direct else _by_patches(conv, threads)
+    return _direct(conv, threads) if direct else _strided_grad(conv, threads)
 
 
 def _direct(conv: Convolution, threads: int) -> ConvCalls:
@@ -135,9 +133,9 @@ def _weight_grad(conv: Convolution, threads: int) -> ConvCalls:
     return ConvCalls(calls, {"packed": kernel.sums, "workspace": threads * kernel.workspace})
 
 
-def _by_patches(conv: Convolution, threads: int) -> ConvCalls:
-    args = (conv.kind, conv.window, conv.channels, conv.filters, conv.dtype)
-    kernel = ConvKernel(_named("conv", "patches", *args), *args)
+def _strided_grad(conv: Convolution, threads: int) -> ConvCalls:
+    args = (conv.window, conv.channels, conv.filters, conv.dtype, conv.groups)
+    kernel = StridedGrad(_named("strided_grad", *args), *args)
     size = conv.dtype.itemsize
     buffers: tuple[Role, ...] = ("image", "weight", "out", "workspace")
     buffers += ("blas",) if kernel.needs_blas else ()

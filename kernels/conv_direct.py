@@ -17,7 +17,7 @@ from .conv_strip import Strip, print_copy
 from .conv_tile import Operand, Taps, Writer
 from .conv_tiling import Lanes, Tiling, choose_tiling
 from .conv_weights import Filters, print_pack
-from .emitter import Emitter, Value, literal
+from .emitter import Emitter, Value, literal, type_text
 from .expressions import INT64, DType
 from .gemm_tile import turn
 from .loops import LoopError
@@ -50,8 +50,9 @@ def _turned_padding(w: Window) -> Padding:
 class DirectConv:
     """`void name(image, weight, out, workspace, first, n)`.
 
-    Buffers as of `ConvKernel`. Pieces `first` to `first + n` are computed, `pieces` of which are an
-    image: strips of its rows. With `packed` the weights come packed by `PackWeights`.
+    Forward writes out; the gradient of the input writes the image, from the weight and out's
+    gradient. Pieces `first` to `first + n` are computed, `pieces` of which are an image: strips of
+    its rows. With `packed` the weights come packed by `PackWeights`.
     """
 
     name: str
@@ -354,17 +355,36 @@ class _Printer:
         scalars = Operand(source, [x * conv.view.stride[1] for x in range(rows)])
         packed = Operand("%weight", [v * lanes for v in range(vectors)])
         sums = write.sums(nest, scalars, packed, write.zeros(rows, vectors))
+        self.put(write, sums, target)
+
+    def put(self, write: Writer, sums: Carried, target: str) -> None:
+        """Print how sums become rows of pixels: by way of the stack, square by square."""
+        conv, lanes, emit = self.conv, self.conv.lanes, write.emit
+        rows, vectors, block = conv.tiling.rows, conv.tiling.vectors, conv.block
+        squares = -(-rows // lanes)
+        size = f"[{squares * lanes * block} x {type_text(conv.dtype, 0)}]"
+        emit.entry.append(f"  %sums = alloca {size}, align 64")
+        for row in range(rows):
+            for v in range(vectors):
+                write.store(sums[f"{row}.{v}"], "%sums", row * block + v * lanes)
         plane = conv.size[0] * conv.size[1]
-        zero = literal(0.0, conv.dtype, lanes)
-        for v in range(vectors):
-            for first in range(0, rows, lanes):
-                count = min(lanes, rows - first)
-                square = [sums[f"{first + i}.{v}"] for i in range(count)]
-                square += [zero] * (lanes - count)
-                mask = write.emit.prefix(count, lanes) if count < lanes else None
-                for lane, pixels in enumerate(turn(write.emit, square)):
-                    if v * lanes + lane < conv.weights.outputs:
-                        write.store(pixels, target, (v * lanes + lane) * plane + first, mask)
+
+        def square(first: Value, v: Value) -> None:
+            source = write.at("%sums", write.plus(write.times(first, block), v))
+            place = write.at(target, write.plus(write.times(v, plane), first))
+            turned = turn(emit, [write.load(source, i * block, lanes) for i in range(lanes)])
+            mask = write.inside(first, rows)
+            for lane, pixels in enumerate(turned[: conv.weights.outputs]):
+                write.store(pixels, place, lane * plane, mask)
+
+        def vector(v: Value, state: Carried) -> Carried:
+            def part(first: Value, state: Carried) -> Carried:
+                square(first, v)
+                return state
+
+            return repeat(emit, literal(squares * lanes, INT64), lanes, state, part)
+
+        repeat(emit, literal(block, INT64), lanes, {}, vector)
 
     def over_pixels(self, write: Writer, source: str, target: str) -> None:
         """Print one tile whose lanes are pixels of a row."""

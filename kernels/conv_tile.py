@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .control import Carried, is_constant, repeat
 from .emitter import Emitter, Value, literal
-from .expressions import INT64, DType
+from .expressions import INT32, INT64, DType
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,30 @@ class Writer:
         if is_constant(start):
             return literal(min(int(start.text), last), INT64)
         return self.emit.minimum(start, last)
+
+    def inside(self, first: Value, count: Value | int) -> Value | None:
+        """Return the lanes of a vector from `first` on that are among `count`; None for all."""
+        if isinstance(count, int):
+            if count % self.lanes == 0:
+                return None
+            if is_constant(first):
+                left = count - int(first.text)
+                return self.emit.prefix(left, self.lanes) if left < self.lanes else None
+            count = literal(count, INT64)
+        left = self.emit.cast(self.emit.sub(count, first), INT32)
+        return self.emit.compare("lt", self.emit.iota(INT32, self.lanes), left)
+
+    def runs(self, size: int, body: Callable[[Value, int], None]) -> None:
+        """Print a loop over vectors of a run, given where each begins and its elements.
+
+        The last one of several overlaps the one before, so that all are whole.
+        """
+
+        def one(index: Value, state: Carried) -> Carried:
+            body(self.up_to(index, self.lanes, max(size - self.lanes, 0)), min(size, self.lanes))
+            return state
+
+        repeat(self.emit, literal(-(-size // self.lanes), INT64), 1, {}, one)
 
     def sums(
         self, nest: Sequence[Taps], scalars: Operand, vectors: Operand, start: Carried

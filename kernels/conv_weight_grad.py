@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from .control import Carried, repeat, when
+from .control import Carried, repeat
 from .conv_strip import Strip, print_copy
 from .conv_tile import Operand, Taps, Writer
 from .conv_tiling import GradTiling, choose_grad_tiling
 from .emitter import Emitter, Value, literal
-from .expressions import INT32, INT64, DType
+from .expressions import INT64, DType
 from .gemm_tile import turn
 from .target import Target, host
 from .windows import Window
@@ -394,10 +394,11 @@ def _print_turn(name: str, grad: WeightGrad, declarations: dict[str, str]) -> st
     write = Writer(emit, grad.dtype, grad.lanes)
     lanes, block = grad.lanes, grad.block
     count = write.times(Value("%rows", INT64), grad.window.out_width)
-    whole = emit.binary("and", count, -lanes)
     filters = [min(lane, grad.outputs - 1) for lane in range(lanes)]
 
-    def square(pixel: Value, mask: Value | None) -> None:
+    def square(pixel: Value, state: Carried) -> Carried:
+        mask = write.inside(pixel, count)
+
         def vector(v: Value, state: Carried) -> Carried:
             first = write.times(v, lanes)
             source = write.at("%given", write.plus(write.times(first, grad.pixels), pixel))
@@ -407,19 +408,10 @@ def _print_turn(name: str, grad: WeightGrad, declarations: dict[str, str]) -> st
                 write.store(row, target, at * block)
             return state
 
-        repeat(emit, literal(grad.tiling.filters, INT64), 1, {}, vector)
+        return repeat(emit, literal(grad.tiling.filters, INT64), 1, state, vector)
 
-    def full(pixel: Value, state: Carried) -> Carried:
-        square(pixel, None)
-        return state
-
-    def tail(state: Carried) -> Carried:
-        left = emit.cast(emit.sub(count, whole), INT32)
-        square(whole, emit.compare("lt", emit.iota(INT32, lanes), left))
-        return state
-
-    repeat(emit, whole, lanes, {}, full)
-    when(emit, emit.compare("lt", whole, count), {}, tail)
+    end = emit.binary("and", write.plus(count, lanes - 1), -lanes)
+    repeat(emit, end, lanes, {}, square)
     head = f"define void @{name}(ptr %given, ptr %turned, i64 %rows) nounwind {{"
     return "\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])
 
@@ -432,37 +424,24 @@ def _print_unpack(name: str, grad: WeightGrad, declarations: dict[str, str]) -> 
     per_block = grad.sums // (grad.groups * grad.blocks)
     by_pixels = grad.tiling.over == "pixels"
 
-    def added(source: str, target: str, mask: Value | None) -> None:
-        """Add up the lanes of adjacent sums: those of one filter."""
-        count = lanes if mask is None else depth % lanes
-        rows = [write.load(source, i * lanes, lanes) for i in range(count)]
-        rows += [literal(0.0, grad.dtype, lanes)] * (lanes - count)
-        turned = turn(emit, rows)
-        while len(turned) > 1:
-            turned = [emit.add(a, b) for a, b in zip(turned[::2], turned[1::2], strict=True)]
-        write.store(turned[0], target, 0, mask)
-
-    def turned_back(source: str, target: str, mask: Value | None) -> None:
-        """Put sums of adjacent filters into their filters."""
-        count = lanes if mask is None else depth % lanes
-        rows = [write.load(source, i * block, lanes) for i in range(count)]
-        rows += [literal(0.0, grad.dtype, lanes)] * (lanes - count)
-        for f, row in enumerate(turn(emit, rows)[: grad.outputs]):
-            write.store(row, target, f * depth, mask)
+    def turned(source: str, count: int, step: int) -> list[Value]:
+        rows = [write.load(source, i * step, lanes) for i in range(count)]
+        return turn(emit, rows + [literal(0.0, grad.dtype, lanes)] * (lanes - count))
 
     def run(source: str, target: str) -> None:
         """Unpack all taps of one filter, or of one vector of filters."""
-        step, put = (lanes, added) if by_pixels else (block, turned_back)
 
-        def whole(tap: Value, state: Carried) -> Carried:
-            put(write.at(source, write.times(tap, step)), write.at(target, tap), None)
-            return state
+        def part(first: Value, count: int) -> None:
+            step = lanes if by_pixels else block
+            place = write.at(target, first)
+            found = turned(write.at(source, write.times(first, step)), count, step)
+            mask = emit.prefix(count, lanes) if count < lanes else None
+            while by_pixels and len(found) > 1:  # the lanes of one sum, added up
+                found = [emit.add(a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
+            for f, row in enumerate(found[: grad.outputs]):
+                write.store(row, place, f * depth, mask)
 
-        full = depth // lanes * lanes
-        repeat(emit, literal(full, INT64), lanes, {}, whole)
-        if depth > full:
-            mask = emit.prefix(depth - full, lanes)
-            put(write.at(source, full * step), write.at(target, full), mask)
+        write.runs(depth, part)
 
     def one(index: Value, state: Carried) -> Carried:
         number = emit.add(Value("%arg.first", INT64), index)

@@ -58,27 +58,21 @@ def print_pack(
     run = weights.taps * (weights.inputs if joined else 1)
     size = weights.inputs * weights.taps * block
 
-    def chunk(source: str, target: str, count: int) -> None:
-        mask = emit.prefix(count, lanes) if count < lanes else None
-        filters = [min(lane, weights.outputs - 1) for lane in range(lanes)]
-        rows = [write.load(source, f * weights.steps[0], lanes, mask) for f in filters]
-        for tap, row in enumerate(turn(emit, rows)[:count]):
-            write.store(row, target, -tap * block if turned else tap * block)
+    filters = [min(lane, weights.outputs - 1) for lane in range(lanes)]
+    step, last = (-block, (run - 1) * block) if turned else (block, 0)
 
     def vector(source: str, target: str) -> None:
         """Pack `lanes` filters of one run."""
-        last = (run - 1) * block if turned else 0
 
-        def whole(index: Value, state: Carried) -> Carried:
-            moved = write.times(index, -block if turned else block)
-            chunk(write.at(source, index), write.at(target, write.plus(moved, last)), lanes)
-            return state
+        def part(first: Value, count: int) -> None:
+            begin = write.at(source, first)
+            place = write.at(target, write.plus(write.times(first, step), last))
+            mask = emit.prefix(count, lanes) if count < lanes else None
+            rows = [write.load(begin, f * weights.steps[0], lanes, mask) for f in filters]
+            for tap, row in enumerate(turn(emit, rows)[:count]):
+                write.store(row, place, tap * step)
 
-        full = run // lanes * lanes
-        repeat(emit, literal(full, INT64), lanes, {}, whole)
-        if run > full:
-            at = last - full * block if turned else full * block
-            chunk(write.at(source, full), write.at(target, at), run - full)
+        write.runs(run, part)
 
     def one(index: Value, state: Carried) -> Carried:
         number = emit.add(Value("%arg.first", INT64), index)

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .blas_threads import THREADS_FROM, on_one_thread
-from .conv_native import ConvKernel
+from .conv_strided import StridedGrad
 from .gemm import BlasGemm
 from .native import (
     Kernel,
@@ -193,8 +193,8 @@ def blas_calls(kernels: Sequence[Kernel]) -> dict[str, BlasCall]:
     """Return what kernels let BLAS multiply in one call, by name; they may make many."""
     found: dict[str, BlasCall] = {}
     for kernel in kernels:
-        gemm = kernel.gemm if isinstance(kernel, ConvKernel) else kernel
-        if isinstance(gemm, BlasGemm) and isinstance(kernel, ConvKernel | BlasGemm):
+        gemm = kernel.gemm if isinstance(kernel, StridedGrad) else kernel
+        if isinstance(gemm, BlasGemm) and isinstance(kernel, StridedGrad | BlasGemm):
             product = gemm.product
             found[kernel.name] = kernel.ints, (product.m, product.n, product.k)
     return found

@@ -446,12 +446,12 @@ def test_overlapping_windows_and_large_images(dtype: Any) -> None:
     check(value_and_grad(fn, (0, 1)), x, w, rtol=1e-3, atol=1e-3)
 
 
-def test_what_grouped_convolutions_leave_to_numpy_is_told() -> None:
+def test_grouped_and_strided_convolutions_leave_nothing_to_numpy() -> None:
     def fn(x: Any, w: Any) -> Any:
         return ops.sum(ops.conv2d(x, w, stride=2, groups=3) ** 2)
 
     plan = check(value_and_grad(fn, (0, 1)), normal(2, 3, 7, 7), normal(3, 1, 3, 3))
-    assert [step.op for step in plan.report.host_steps] == ["conv2d_input_grad"]
+    assert plan.report.host_steps == ()
 
 
 def test_a_float_too_large_for_a_small_integer_wraps_as_in_numpy() -> None:

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from cellwire.kernels import conv as conv_module
 from cellwire.kernels.conv import conv2d, conv2d_input_grad, conv2d_weight_grad
-from cellwire.kernels.conv_native import ConvKernel
-from cellwire.kernels.gemm import EPILOGUE_INTS, blas_address
-from cellwire.kernels.loops import (
-    FLOAT64,
-    Buffer,
-    Function,
-    Loop,
-    LoopError,
-    Store,
-    affine,
-    call,
-    load,
-)
+from cellwire.kernels.conv_calls import Convolution, conv_calls
+from cellwire.kernels.conv_direct import DirectConv, PackWeights, is_direct
+from cellwire.kernels.conv_weight_grad import UnpackSums, WeightGrad
+from cellwire.kernels.expressions import FLOAT32, FLOAT64
+from cellwire.kernels.loops import LoopError
 from cellwire.kernels.native import compile_module
 from cellwire.kernels.pool import (
     avg_pool2d,
@@ -30,7 +24,8 @@ from cellwire.kernels.pool import (
     max_pool2d_grad,
     max_pool2d_indices,
 )
-from cellwire.kernels.windows import Window
+from cellwire.kernels.target import Target, host
+from cellwire.kernels.windows import Window, pad, patches
 
 CASES = [
     # channels, out channels, groups, kernel, stride, padding, dilation
@@ -184,66 +179,150 @@ def test_half_floats_and_large_maxima_run_in_numpy() -> None:
 
 # -- native kernels ----------------------------------------------------------------------------
 
+TARGETS = [replace(host(), vector_bytes=size, registers=count) for size, count in (
+    (16, 32), (32, 16), (64, 32),
+)]  # fmt: skip
+"""The vectors of NEON, AVX2 and AVX-512, as far as this machine can run them all."""
 
-def run_native(kernel: Any, *arrays: np.ndarray, ints: Any) -> None:
-    """Run a convolution kernel over (image, weight, out, others...) and sizes."""
-    workspace = np.full(kernel.workspace, np.nan, kernel.dtype)
-    pointers = [a.ctypes.data for a in (*arrays[:3], workspace, *arrays[3:])]
-    if kernel.needs_blas:
-        pointers.append(blas_address(kernel.dtype))
-    library = compile_module([kernel])
-    kinds = [ctypes.c_void_p] * len(pointers) + [ctypes.c_int64] * len(ints)
-    ctypes.CFUNCTYPE(None, *kinds)(library[kernel.name])(*pointers, *ints)
+WINDOWS = [
+    # channels, filters, groups, window; lanes are filters in some and pixels in others
+    (5, 20, 1, Window(6, 21, (3, 2), (1, 1), (1, 0, 1, 1))),
+    (6, 3, 3, Window(9, 18, (3, 3), (2, 2), (1, 1, 1, 1), (1, 2))),
+    (3, 33, 1, Window(5, 4, (1, 1))),
+    (2, 1, 1, Window(40, 3, (7, 5), (1, 1), (3, 3, 2, 2))),
+]
 
 
-@pytest.mark.parametrize(("c", "o", "kernel", "stride", "padding", "dilation"), [
-    (3, 4, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
-    (2, 6, (3, 2), (2, 1), (0, 1, 2, 0), (1, 2)),
-    (3, 5, (1, 1), (1, 1), (0, 0, 0, 0), (1, 1)),
-    (3, 2, (1, 1), (2, 3), (0, 0, 0, 0), (1, 1)),
-    (256, 300, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
-])  # fmt: skip
-def test_native_convolution_is_the_same(
-    c: int, o: int, kernel: Any, stride: Any, padding: Any, dilation: Any
+def run_kernels(calls: list[tuple[Any, list[np.ndarray], list[int]]]) -> None:
+    """Run kernels over arrays and sizes, each with a workspace of NaN where it takes one."""
+    for kernel, arrays, ints in calls:
+        library = compile_module([kernel])
+        given = [a.ctypes.data for a in arrays]
+        if hasattr(kernel, "workspace"):
+            workspace = np.full(kernel.workspace, np.nan, kernel.dtype)
+            given.append(workspace.ctypes.data)
+        kinds = [ctypes.c_void_p] * len(given) + [ctypes.c_int64] * len(ints)
+        ctypes.CFUNCTYPE(None, *kinds)(library[kernel.name])(*given, *ints)
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    return np.full(shape, np.nan, dtype)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: f"{t.vector_bytes} bytes")
+@pytest.mark.parametrize(("c", "o", "groups", "window"), WINDOWS)
+def test_direct_convolution_in_vectors_of_any_width(
+    c: int, o: int, groups: int, window: Window, target: Target
 ) -> None:
+    dtype = FLOAT32 if window.stride == (1, 1) else FLOAT64
     rng = np.random.default_rng(7)
-    window = Window(6, 7, kernel, stride, padding, dilation)
-    x, weight = rng.standard_normal((3, c, 6, 7)), rng.standard_normal((o, c, *kernel))
-    dout = rng.standard_normal((3, o, window.out_height, window.out_width))
-    args = (stride, padding, dilation)
-    for kind, place, expected in (
-        ("forward", 2, conv2d(x, weight, *args)),
-        ("input_grad", 0, conv2d_input_grad(dout, weight, (6, 7), *args)),
-        ("weight_grad", 1, conv2d_weight_grad(dout, x, kernel, *args)),
-    ):
-        arrays = [x.copy(), weight.copy(), dout.copy()]
-        arrays[place] = np.full(expected.shape, np.nan)
-        run_native(ConvKernel("conv", kind, window, c, o, FLOAT64), *arrays, ints=[3])
-        np.testing.assert_allclose(arrays[place], expected, atol=1e-10)
+    x = rng.standard_normal((3, c, window.height, window.width)).astype(dtype)
+    weight = rng.standard_normal((o, c // groups, *window.kernel)).astype(dtype)
+    args = (window.stride, window.padding, window.dilation, groups)
+    expected = naive_conv2d(x, weight, *args)
+    out = empty(expected.shape, dtype)
+    pieces = min(2, window.out_height)
+    kernel = DirectConv(
+        "conv", "forward", window, c, o, dtype, groups, pieces, target=target
+    )  # fmt: skip
+    run_kernels([(kernel, [x, weight, out], [0, 3 * pieces])])
+    tolerance = 1e-4 if dtype == FLOAT32 else 1e-12
+    np.testing.assert_allclose(out, expected, atol=tolerance)
+
+    dout = rng.standard_normal(expected.shape).astype(dtype)
+    grad = WeightGrad("grad", window, c, o, dtype, groups, target)
+    sums, found = empty((grad.sums,), dtype), empty(weight.shape, dtype)
+    half, blocks = grad.units // 2, grad.groups * grad.blocks
+    run_kernels([
+        (grad, [x, sums, dout], [3, half, grad.units - half]),
+        (grad, [x, sums, dout], [3, 0, half]),
+        (UnpackSums("unpack", grad), [sums, found], [0, blocks]),
+    ])  # fmt: skip
+    expected = naive_weight_grad(dout, x, weight.shape, *args)
+    np.testing.assert_allclose(found, expected, atol=20 * tolerance)
 
 
-def test_native_convolution_ends_with_bias_residual_and_relu() -> None:
-    rng = np.random.default_rng(8)
-    x, residual = rng.standard_normal((4, 2, 6, 6)), rng.standard_normal((4, 3, 6, 6))
-    weight, bias = rng.standard_normal((3, 2, 3, 3)), rng.standard_normal(3)
-    out, per_filter, other = (Buffer(name, FLOAT64) for name in ("out", "bias", "residual"))
-    at = affine(("first", 36), ("i", 36), "j")
-    total = load(out, at) + load(per_filter, affine("row", "i")) + load(other, at)
-    columns = Loop("j", 36, (Store("out", at, call("maximum", total, 0.0)),), vector=True)
-    epilogue = Function(
-        "end", (out, per_filter, other), EPILOGUE_INTS, (Loop("i", "rows", (columns,)),)
-    )
-    window = Window(6, 6, (3, 3), padding=(1, 1, 1, 1))
-    result = np.full((4, 3, 6, 6), np.nan)
-    kernel = ConvKernel("conv", "forward", window, 2, 3, FLOAT64, epilogue)
-    run_native(kernel, x, weight, result, bias, residual, ints=[4])
-    expected = conv2d(x, weight, padding=(1, 1, 1, 1)) + bias[:, None, None] + residual
-    np.testing.assert_allclose(result, np.maximum(expected, 0), atol=1e-12)
+def naive_weight_grad(
+    dout: np.ndarray, x: np.ndarray, shape: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> np.ndarray:  # fmt: skip
+    weight = np.zeros(shape)
+    for at in np.ndindex(*shape):
+        one = np.zeros(shape, x.dtype)
+        one[at] = 1
+        seen = conv2d_by_patches(x, one, stride, padding, dilation, groups)
+        weight[at] = (seen[:, at[0]] * dout[:, at[0]]).sum(dtype=np.float64)
+    return weight
 
 
-def test_what_a_native_convolution_refuses() -> None:
-    window = Window(6, 6, (3, 3))
-    with pytest.raises(LoopError, match="'backward' is not one of"):
-        ConvKernel("conv", "backward", window, 1, 1, FLOAT64)
-    with pytest.raises(LoopError, match="takes no epilogue"):
-        ConvKernel("conv", "input_grad", window, 1, 1, FLOAT64, Function("f", (), (), ()))
+def conv2d_by_patches(
+    x: np.ndarray, weight: np.ndarray, stride: Any, padding: Any, dilation: Any, groups: int
+) -> np.ndarray:
+    window = Window(x.shape[2], x.shape[3], weight.shape[2:], stride, padding, dilation)
+    seen = patches(pad(x, padding), window)
+    cg, og = weight.shape[1], weight.shape[0] // groups
+    parts = [
+        np.einsum(
+            "ncabhw,ocab->nohw",
+            seen[:, g * cg : (g + 1) * cg],
+            weight[g * og : (g + 1) * og],
+            optimize=True,
+        )
+        for g in range(groups)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+@pytest.mark.parametrize(("c", "o"), [(3, 20), (20, 2)])
+def test_what_is_not_finite_goes_where_the_window_sees_it_and_nowhere_else(c: int, o: int) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((2, c, 5, 19)).astype(np.float32)
+    x[0, 0, 0, 18], x[1, 1, 4, 0], x[1, 2, 2, 9] = np.nan, np.inf, -np.inf
+    weight = rng.standard_normal((o, c, 3, 3)).astype(np.float32)
+    args = ((1, 1), (1, 1, 1, 1), (1, 1), 1)
+    with np.errstate(invalid="ignore"):
+        expected = naive_conv2d(x, weight, *args)
+    np.testing.assert_allclose(conv2d(x, weight, *args), expected, rtol=1e-4, atol=1e-4)
+    dx = conv2d_input_grad(x, np.swapaxes(weight, 0, 1), (5, 19), *args)
+    with np.errstate(invalid="ignore"):
+        turned = naive_conv2d(x, weight[:, :, ::-1, ::-1], *args)
+    np.testing.assert_allclose(dx, turned, rtol=1e-4, atol=1e-4)
+    dout = np.ones((2, o, 5, 19), np.float32)
+    dw = conv2d_weight_grad(dout, x, (3, 3), *args)
+    seen = patches(pad(x, (1, 1, 1, 1)), Window(5, 19, (3, 3), padding=(1, 1, 1, 1)))
+    with np.errstate(invalid="ignore"):
+        sums = seen.sum((0, 4, 5))
+    np.testing.assert_allclose(dw, np.broadcast_to(sums, dw.shape), rtol=1e-3, atol=1e-3)
+
+
+def test_small_batches_are_cut_by_rows_and_large_weights_are_packed_once() -> None:
+    window = Window(14, 14, (3, 3), padding=(1, 1, 1, 1))
+    one = conv_calls(Convolution("forward", window, 1, 8, 32, 1, FLOAT32), 2).calls
+    assert [type(call.kernel) for call in one] == [DirectConv]
+    assert one[0].kernel.pieces * 1 >= 4
+    many = conv_calls(Convolution("forward", window, 8, 256, 256, 1, FLOAT32), 2).calls
+    assert [type(call.kernel) for call in many] == [PackWeights, DirectConv]
+    assert many[1].kernel.pieces == 1
+    assert all(call.rows is not None for call in many)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((1, 24, 15, 15)).astype(np.float32)
+    weight = rng.standard_normal((40, 24, 3, 3)).astype(np.float32)
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr(conv_module, "thread_count", lambda threads=threads: threads)
+        out = conv2d(x, weight)
+        found.append((out, conv2d_weight_grad(out, x, (3, 3)), conv2d_input_grad(
+            out, weight, (15, 15)
+        )))  # fmt: skip
+    for first, second in zip(*found, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_the_input_gradient_of_a_strided_convolution_is_not_direct() -> None:
+    assert not is_direct("input_grad", Window(6, 6, (3, 3), (2, 1)))
+    assert not is_direct("input_grad", Window(6, 6, (1, 1), padding=(1, 0, 0, 0)))
+    with pytest.raises(LoopError, match="no direct convolution"):
+        DirectConv("conv", "input_grad", Window(6, 6, (3, 3), (2, 2)), 1, 1, FLOAT64)

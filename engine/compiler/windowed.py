@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...kernels.conv_calls import Convolution, Role, conv_calls, has_kernel
+from ...kernels.conv_calls import Convolution, Role, conv_calls
 from ...kernels.gemm import blas_address
 from ...kernels.windows import Window
 from ..shape import Aval
@@ -27,9 +27,7 @@ def _has_kernel(node: Node) -> bool:
 def _convolves(node: Node) -> bool:
     dtype = node.outputs[0].aval.dtype
     same = all(v.aval.dtype is dtype for v in node.inputs)
-    if not (_has_kernel(node) and same and len(node.inputs) == 2):
-        return False
-    return has_kernel(_described(node))
+    return _has_kernel(node) and same and len(node.inputs) == 2
 
 
 def _conv_products(node: Node) -> float:
