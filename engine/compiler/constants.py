@@ -48,8 +48,8 @@ class Constants:
             output = node.outputs[0]
             dtype = output.aval.dtype.numpy
             return [self.keep(output, np.full(output.sizes, FILLS[node.op.name], dtype))]
-        if not all(v in self.arrays for v in node.inputs):
-            return None
+        if node.op.name == "broadcast_to" or not all(v in self.arrays for v in node.inputs):
+            return None  # what is repeated is read in place, and kernels repeat it by themselves
         results = run_node(node, [self.arrays[v] for v in node.inputs])
         return [
             self.keep(value, np.ascontiguousarray(array).reshape(array.shape))
