@@ -12,11 +12,14 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from .expressions import FLOAT16, FLOAT32
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 THREADS_FROM: Final = 1 << 24
 """Multiplications (m·n·k) from which a product may use every thread: some 0.3 ms on one."""
@@ -55,17 +58,18 @@ def _libraries(package: str) -> list[Path]:
     return [path for folder in folders for path in sorted(folder.glob("*openblas*"))]
 
 
-def on_one_thread(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
+def on_one_thread(run: Callable[[T], R]) -> Callable[[T], R]:
     """Return ``run``, native code that calls SciPy's BLAS, held to one thread."""
     found = thread_setter("scipy")
     if found is None:
         return run
     set_threads, count = found
 
-    def held(packed: bytes) -> None:
+    def held(packed: T) -> R:
         set_threads(1)
-        run(packed)
+        result = run(packed)
         set_threads(count)
+        return result
 
     return held
 

@@ -132,7 +132,7 @@ class Program:
 class Entry:
     """A compiled program."""
 
-    __slots__ = ("_pack", "_run", "library", "parts", "products", "program")
+    __slots__ = ("_pack", "library", "parts", "products", "program", "run")
 
     def __init__(
         self,
@@ -145,7 +145,9 @@ class Entry:
         self.products = dict(products or {})
         self.library = library
         self.parts = tuple(parts)
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(library[program.name])
+        self.run: Callable[[bytes], None] = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(
+            library[program.name]
+        )
         self._pack = struct.Struct(f"{1 + program.arrays}q").pack
 
     @property
@@ -178,7 +180,7 @@ class Entry:
         work = [self._work(step, sizes) for step in steps if step.kernel in self.products]
         # Parts are the threads' share of a product; BLAS is not to cut it once more.
         single = work and (self.program.parts > 1 or max(work) < THREADS_FROM)
-        run = on_one_thread(self._run) if single else self._run
+        run = on_one_thread(self.run) if single else self.run
         return Bound(self, run, self._pack, table, tuple(fixed), sizes)
 
     def _work(self, step: Step, sizes: Mapping[str, int]) -> int:
@@ -229,6 +231,26 @@ class Bound:
     def parts(self) -> tuple[Callable[[bytes], None], Callable[..., bytes], int]:
         """What a call is made of: ``run(pack(address, *ids of the arrays))``."""
         return self._run, self._pack, self._address
+
+    @property
+    def address(self) -> int:
+        """The first word of a call."""
+        return self._address
+
+    @property
+    def arrays(self) -> int:
+        """How many arrays a call takes."""
+        return self._arrays
+
+    @property
+    def function(self) -> int:
+        """The address of the machine code, which takes a pointer to a call's words."""
+        return self.entry.library[self.entry.program.name]
+
+    @property
+    def keeps_blas_alone(self) -> bool:
+        """Whether BLAS is held to one thread during a call."""
+        return self._run is not self.entry.run
 
     def __call__(self, *arrays: np.ndarray) -> None:
         self._run(self._pack(self._address, *map(id, arrays)))

@@ -21,6 +21,7 @@ from ..shape import Aval
 from ..tensor import Tensor
 from .graph import Graph
 from .graph_op import replay
+from .native_loops import NativeLoop, NativeTest, native_loop, native_test
 from .subgraph import SubGraph, filled, floats_of, graph_op
 from .trace import trace
 
@@ -56,7 +57,16 @@ class Scan:
         middle = self.carried + self.scanned
         return items[: self.carried], items[self.carried : middle], items[middle:]
 
+    @cached_property
+    def _native(self) -> NativeLoop | None:
+        return native_loop(self.body.plan, self.carried)
+
     def _run(self, *arrays: np.ndarray) -> Arrays:
+        if self.length and self._native is not None:
+            return self._native.scan(arrays, self.scanned, self.length, self.backwards)
+        return self._run_one_by_one(*arrays)
+
+    def _run_one_by_one(self, *arrays: np.ndarray) -> Arrays:
         carry, scanned, same = self._split(arrays)
         stacked = [
             np.empty(aval.shape, aval.dtype.numpy)  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -154,7 +164,15 @@ class While:
     def _goes_on(self, carry: Sequence[np.ndarray], same: Sequence[np.ndarray]) -> bool:
         return bool(self.test(*carry, *same)[0].reshape(()))
 
+    @cached_property
+    def _native(self) -> tuple[NativeLoop, NativeTest] | None:
+        body, test = native_loop(self.body.plan, self.carried), native_test(self.test.plan)
+        return None if body is None or test is None else (body, test)
+
     def _run(self, *arrays: np.ndarray) -> Arrays:
+        if self._native is not None:
+            body, test = self._native
+            return body.run_while(test, arrays)
         carry, same = arrays[: self.carried], arrays[self.carried :]
         carry = tuple(array.copy() for array in carry)
         while self._goes_on(carry, same):
