@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
@@ -22,9 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import cellwire as cw
+import numpy as np
 
 DEPTH, WIDTH, BATCH = 6, 64, 32
 SIZES: dict[str, tuple[int, ...]] = {

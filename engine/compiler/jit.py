@@ -32,6 +32,7 @@ def jit(
     fullgraph: bool = False,
     input_signature: Any = None,
     dynamic: int = 0,
+    background: bool = False,
     **options: Any,
 ) -> Any:
     """Compile a function, method, Cell or Cell class.
@@ -49,6 +50,10 @@ def jit(
     dynamic : {0, 1}
         Whether all sizes are open from the first call on: the code is traced once for sizes that
         it does not ask for. By default a size is open from the second one on that is seen.
+    background : bool
+        Whether calls run eagerly while a worker thread compiles what was traced of them; by
+        default a call waits until its code is compiled. ``jit.explain`` and the plan's report
+        tell how many calls ran eagerly; ``.wait()`` waits for what is under way.
     **options
         MindSpore's other options of both eras: ``capture_mode`` ("ast", "bytecode", "trace"),
         ``jit_level`` ("O0", "O1"), ``backend`` ("ms_backend", "GE"), ``mode`` ("PSJit", "PIJit"),
@@ -68,9 +73,10 @@ def jit(
     ValueError
         If an option's value is none of those.
     """
-    check_options({"fullgraph": fullgraph, "dynamic": dynamic, **options})
+    check_options({"fullgraph": fullgraph, "dynamic": dynamic, "background": background, **options})
     settings: dict[str, Any] = {
         "fullgraph": fullgraph, "input_signature": input_signature, "dynamic": dynamic,
+        "background": background,
     }  # fmt: skip
     if function is None:
         return functools.partial(jit, **settings)
@@ -82,7 +88,7 @@ def jit(
         raise TypeError(f"jit compiles functions and Cells, not {type(function).__name__}")
     owner = getattr(function, "__self__", None)
     if isinstance(function, types.MethodType) and _keeps(owner) and input_signature is None:
-        key = ("method", function.__func__, fullgraph, dynamic)
+        key = ("method", function.__func__, fullgraph, dynamic, background)
         return kept_for(owner, key, lambda: Jitted(function, **settings))
     return Jitted(function, **settings)
 

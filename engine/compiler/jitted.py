@@ -29,6 +29,7 @@ from .arguments import (
     is_argument,
     signature_of,
 )
+from .background import Background, StillCompilingError
 from .chains import Held
 from .graph_op import GraphOp
 from .guards import Reads
@@ -62,8 +63,10 @@ class Jitted:
         fullgraph: bool = False,
         input_signature: Any = None,
         dynamic: int = 0,
+        background: bool = False,
     ) -> None:
         self.function = function
+        self.background = Background(name_of(function)) if background else None
         self.fullgraph = fullgraph
         self.signature = signature_of(input_signature)
         self.open_axes = None if dynamic else open_axes(self.signature or ())
@@ -90,7 +93,8 @@ class Jitted:
         return kept_for(instance, self, lambda: self._bound_to(instance))
 
     def _bound_to(self, instance: object) -> Jitted:
-        bound = Jitted(types.MethodType(self.function, instance), fullgraph=self.fullgraph)
+        method, apart = types.MethodType(self.function, instance), self.background is not None
+        bound = Jitted(method, fullgraph=self.fullgraph, background=apart)
         bound.open_axes = self.open_axes
         bound.signature = self.signature
         return bound
@@ -120,6 +124,8 @@ class Jitted:
         except TraceBreak as reason:
             streams.state().restore(saved)  # what a plan drew that was not run to its end
             self._report(reason)
+        except StillCompilingError:
+            streams.state().restore(saved)
         except EffectsAndErrorError:
             pass  # eager code raises it, when it has done what comes before it
         return self.function(*args, **kwargs)
@@ -337,12 +343,12 @@ class Jitted:
                 latest = situation.paths[0]
                 family.note(f"{latest.why_not()}: it is compiled once more")
                 self.openings.open_changed(latest.reads)
-            path = compile_call(family.made(self.function, given), given)
+            path = self._compiled(key, family, given)
         except TraceBreak as reason:
             streams.state().restore(saved)
             situation.reason = reason
             return False, None
-        except EffectsAndErrorError:
+        except (EffectsAndErrorError, StillCompilingError):
             raise
         except Exception as error:
             if not given.promoted:
@@ -352,6 +358,8 @@ class Jitted:
             streams.state().restore(saved)
             situation.reason = TraceBreak(str(error))
             return False, None
+        if self.background is not None and not path.holds():  # something changed meanwhile
+            return self._new(situation, given, key)
         valid = sum(p.holds() for p in situation.paths)
         situation.paths.insert(0, path)
         del situation.paths[2 * MAX_PATHS :]
@@ -375,6 +383,20 @@ class Jitted:
             return False, None
         return True, result
 
+    def _compiled(self, key: object, family: Family, given: Arguments) -> Specialisation:
+        """Compile one path, now or in the background."""
+        if self.background is None:
+            return compile_call(family.made(self.function, given), given)
+        make = functools.partial(family.made, self.function, given)
+        return self.background.path(key, make, given)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for what is being compiled in the background; return whether all is done.
+
+        ``timeout`` is in seconds. The next call of what is done is compiled.
+        """
+        return self.background is None or self.background.wait(timeout)
+
     def _report(self, reason: TraceBreak) -> None:
         reason.with_traceback(None)  # whose frames would keep this call's tensors
         reason.__context__ = None
@@ -394,6 +416,7 @@ class Jitted:
         leaves, structure = flatten((args, kwargs), is_argument)
         count = sum(len(s.paths) for s in self.situations.values())
         notes = tuple(note for family in self.families.values() for note in family.notes)
+        notes += self.background.notes if self.background is not None else ()
         saved = streams.state().save()
         try:
             given = Arguments(leaves, structure, openings=self.openings)

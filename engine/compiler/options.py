@@ -19,7 +19,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "jit_level": ("", "O0", "O1"),
     "mode": ("PSJit", "PIJit"),
 }
-SWITCHES = ("compile_once", "disable_format_transform", "fullgraph")
+SWITCHES = ("background", "compile_once", "disable_format_transform", "fullgraph")
 FREE = ("ge_options", "hash_args", "jit_config")
 OPTIONS = sorted((*CHOICES, *SWITCHES, *FREE, "input_signature"))
 

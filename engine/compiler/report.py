@@ -46,6 +46,8 @@ class Report:
     """Whether machine code was made; False where all of it came from the cache."""
     arena_bytes: int = 0
     native_runs: int = 0
+    eager_calls: int = 0
+    """Calls that ran eagerly while the plan was made in the background."""
     text: Callable[[], str] = field(default=str, repr=False)
 
     @property
@@ -60,4 +62,6 @@ class Report:
             f"{len(self.kernels)} kernels {source} in {self.compile_seconds * 1e3:.1f} ms,"
             f" arena {self.arena_bytes} bytes, native runs {self.native_runs}"
         )
+        if self.eager_calls:
+            lines.append(f"compiled in the background, {self.eager_calls} calls ran eagerly")
         return "\n".join(lines)
