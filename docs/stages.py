@@ -166,7 +166,7 @@ def _report(walk: Walk) -> str:
 
 
 def _explained(walk: Walk) -> str:
-    text = str(cw.jit.explain(training_step(Net()))(*walk.batch))
+    text = str(cw.jit.explain(training_step(Net()))(*walk.batch))  # pyright: ignore[reportFunctionMemberAccess]
     return re.sub(r"arena \d+ bytes", "arena … bytes", text)  # more on several threads
 
 

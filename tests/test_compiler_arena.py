@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cellwire as cw
@@ -74,3 +74,63 @@ def test_a_block_goes_into_the_gap_that_it_fits_best() -> None:
     offsets, total = place(blocks)
     assert total == 640 + 512 + 448 + 320 + 192
     assert offsets[5] == offsets[3]
+
+
+def _written(step: Callable[..., Any], shapes: Sequence[tuple[int, ...]], size: int) -> Any:
+    """Compile a function that writes a parameter; compare with eager, return the plan's report."""
+    rng = np.random.default_rng(1)
+    arrays = [rng.normal(size=shape).astype(F32) for shape in shapes]
+    found, wanted = (cw.Parameter(np.linspace(1, 2, size, dtype=F32)) for _ in range(2))
+    run = cw.jit(lambda *tensors: step(found, *tensors), fullgraph=True)
+    for _ in range(2):
+        given = [cw.Tensor(a) for a in arrays]
+        result, direct = run(*given), step(wanted, *given)
+        np.testing.assert_allclose(result.asnumpy(), direct.asnumpy(), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-5, atol=1e-5)
+    return str(cw.jit.explain(run)(*given))
+
+
+def _set(parameter: Any, value: Any) -> Any:
+    parameter.set_data(value)
+    return value
+
+
+def _updated_by_sums(p: Any, x: Any) -> Any:
+    return ops.sum(_set(p, p - ops.sum(x, 0) * 0.1))
+
+
+def _updated_in_a_tail(p: Any, x: Any) -> Any:
+    y = ops.softmax(x)
+    new = _set(p, p - ops.sum(y, 0) * 0.1)
+    return ops.sum(y, 1) + ops.sum(new) * 0
+
+
+def _updated_by_rows(p: Any, x: Any) -> Any:
+    _set(p, p * 0.5 + ops.sum(x, 1))
+    return x + 1.0
+
+
+@pytest.mark.parametrize(
+    ("step", "size"),
+    [(_updated_by_sums, 8), (_updated_in_a_tail, 8), (_updated_by_rows, 6)],
+    ids=["columns", "tail", "rows"],
+)
+def test_what_is_updated_by_a_sum_is_written_in_place(step: Any, size: int) -> None:
+    assert "write back" not in _written(step, [(6, 8)], size)
+
+
+def _read_by_all_rows(p: Any, x: Any) -> Any:
+    y = ops.softmax(x * p)
+    return ops.sum(_set(p, p - ops.sum(y, 0) * 0.1)) + ops.sum(y * y, 1)
+
+
+def _read_by_other_rows(p: Any, x: Any) -> Any:
+    _set(p, ops.flip(p, (0,)) * 0.5 + ops.sum(x, 1))
+    return x + 1.0
+
+
+@pytest.mark.parametrize(
+    ("step", "size"), [(_read_by_all_rows, 8), (_read_by_other_rows, 6)], ids=["rows", "flipped"]
+)
+def test_what_other_places_still_read_is_not_written_over(step: Any, size: int) -> None:
+    _written(step, [(6, 8)], size)

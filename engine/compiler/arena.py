@@ -116,19 +116,30 @@ def _moves_of(step: NativeStep, value: Value) -> set[int]:
 def overwrites(space: Space, value: Value, source: Value) -> bool:
     """Return whether a kernel reads ``source`` only where it writes ``value``, and before.
 
-    A row kernel reads a row several times; it may write over it in its last loop alone.
+    Loads are bound where they are first made in a loop, so one before the store serves all of them.
     """
     uses = [v for v, access in space.leaves.items() if access.base is source]
-    if uses != [source] or space.axes[source] != space.axes[value] or value in space.tail:
+    if uses != [source] or space.axes[source] != space.axes[value] or value in space.sinks:
         return False
-    if space.classes(value) != set(space.extents):
-        return False  # a loop that it does not move with would read what was written
-    # Loads are bound where they are first made in a loop, so one before the store serves all.
-    nodes = [i for i, node in enumerate(space.nodes) if source in node.inputs]
-    if space.inner:
-        time = space.time[value]
-        if not space.is_inner(value) or time < max(space.time.values()):
-            return False
-        nodes = [i for i in nodes if space.time[space.nodes[i].outputs[0]] == time]
+    readers = [i for i, node in enumerate(space.nodes) if source in node.inputs]
+    outputs = [space.nodes[i].outputs[0] for i in readers]
     written = next(i for i, node in enumerate(space.nodes) if value in node.outputs)
-    return bool(nodes) and nodes[0] <= written
+    moves = space.classes(value)  # a loop that it does not move with would read what was written
+    if value in space.tail:
+        apart = space.is_inner(value) and moves == set(space.inner)
+        apart = apart and all(v in space.tail and space.is_inner(v) for v in outputs)
+        return apart and readers[0] <= written
+    if any(v in space.tail for v in outputs):
+        return False
+    time = space.time[value]
+    if space.inner and not space.is_inner(value):
+        earlier = [
+            i < written if space.time[v] == time and not space.is_inner(v) else space.time[v] < time
+            for i, v in zip(readers, outputs, strict=True)
+        ]
+        return moves == set(space.outer) and (any(earlier) or written in readers)
+    if space.inner:  # a row is read several times, and may be written over in the last loop alone
+        readers = [i for i, v in zip(readers, outputs, strict=True) if space.time[v] == time]
+        if time < max(space.time.values()):
+            return False
+    return moves == set(space.extents) and bool(readers) and readers[0] <= written

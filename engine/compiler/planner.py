@@ -242,7 +242,7 @@ class Planner:
 
     def _may_overwrite(self, step: NativeStep | Group, value: Value, source: Value) -> bool:
         """Return whether a step may write ``value`` into the memory of ``source``."""
-        if isinstance(step, Group) or step.group.space is None or step.group.space.inner:
+        if isinstance(step, Group) or step.group.space is None:
             return False
         if source in self._read(step) and not overwrites(step.group.space, value, source):
             return False
