@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from .conv_direct import DirectConv, PackWeights, is_direct
+from .conv_ending import Ending
 from .conv_strided import StridedGrad
 from .conv_weight_grad import UnpackSums, WeightGrad
 from .expressions import DType
@@ -30,6 +31,8 @@ class ConvCall:
     ints: tuple[int, ...]
     writes: Role
     rows: Rows | None = None
+    others: int = 0
+    """Buffers of the ending, which come after those with roles."""
 
 
 @dataclass(frozen=True)
@@ -64,37 +67,41 @@ class ConvCalls:
     temporaries: dict[Role, int] = field(default_factory=dict)
 
 
-def conv_calls(conv: Convolution, threads: int) -> ConvCalls:
-    """Return the calls for so many threads."""
+def conv_calls(conv: Convolution, threads: int, ending: Ending | None = None) -> ConvCalls:
+    """Return the calls for so many threads; an ending, for forward only, is done by the last."""
     if conv.kind == "weight_grad":
         return _weight_grad(conv, threads)
     direct = is_direct(conv.kind, conv.window)
-    return _direct(conv, threads) if direct else _strided_grad(conv, threads)
+    return _direct(conv, threads, ending) if direct else _strided_grad(conv, threads)
 
 
-def _direct(conv: Convolution, threads: int) -> ConvCalls:
+def _direct(conv: Convolution, threads: int, ending: Ending | None) -> ConvCalls:
     args = (conv.kind, conv.window, conv.channels, conv.filters, conv.dtype, conv.groups)
     pieces = _pieces(conv, threads)
     found = ConvCalls()
-    kernel = DirectConv(_named("conv", *args, pieces), *args, pieces)
-    if kernel.packed_size > OWN_PACKED:
-        kernel = DirectConv(_named("conv", *args, pieces, "packed"), *args, pieces, packed=True)
+    packed = DirectConv("", *args, pieces).packed_size > OWN_PACKED
+    kernel = DirectConv("", *args, pieces, packed, ending)
+    kernel = replace(kernel, name=_named("conv", kernel.text))
+    if kernel.packed:
         pack = PackWeights(_named("pack", *args), DirectConv("", *args))
         rows = Rows(1, (0, 0), first=0)
         blocks = kernel.groups * kernel.blocks
         found.calls.append(ConvCall(pack, ("weight", "packed"), (0, blocks), "packed", rows))
         found.temporaries["packed"] = kernel.packed_size
     size = conv.dtype.itemsize
-    apart = (0, 0, 0, kernel.workspace * size)
+    reaches = ending.reaches if ending else ()
+    apart = (0, 0, 0, kernel.workspace * size, *(0 for _ in reaches))
+    image, out = (size * n for n in _image_sizes(conv))
     if pieces == 1:
-        image, out = (size * n for n in _image_sizes(conv))
-        rows = Rows(1, (image, 0, out, 0), apart)
+        others = (out if reach == "image" else 0 for reach in reaches)
+        rows = Rows(1, (image, 0, out, 0, *others), apart)
     else:
-        rows = Rows(1, (0, 0, 0, 0), apart, first=0)
+        rows = Rows(1, (0,) * len(apart), apart, first=0)
     weight: Role = "packed" if kernel.packed else "weight"
     buffers: tuple[Role, ...] = ("image", weight, "out", "workspace")
     writes: Role = "image" if conv.kind == "input_grad" else "out"
-    found.calls.append(ConvCall(kernel, buffers, (0, conv.images * pieces), writes, rows))
+    ints = (0, conv.images * pieces)
+    found.calls.append(ConvCall(kernel, buffers, ints, writes, rows, len(reaches)))
     found.temporaries["workspace"] = threads * kernel.workspace
     return found
 

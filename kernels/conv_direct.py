@@ -12,23 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from .control import Carried, repeat
-from .conv_strip import Strip, print_copy
-from .conv_tile import Operand, Taps, Writer
+from .conv_direct_code import DirectPrinter
+from .conv_ending import Ending
+from .conv_strip import Strip
 from .conv_tiling import Lanes, Tiling, choose_tiling
 from .conv_weights import Filters, print_pack
-from .emitter import Emitter, Value, literal, type_text
-from .expressions import INT64, DType
-from .gemm_tile import turn
+from .expressions import DType
 from .loops import LoopError
 from .target import Target, host
 from .windows import Padding, Window
 
 STRIP_BYTES: Final = 256 * 1024
 """Of padded rows, so that they and a block of weights stay in the second-level cache."""
-UNROLLED: Final = 256
-"""Multiplications in one turn of the innermost loop, where the scalars are weights. Where they are
-pixels it is one tap: with more, LLVM loads ahead of what the registers hold."""
 
 
 def is_direct(kind: str, window: Window) -> bool:
@@ -48,7 +43,7 @@ def _turned_padding(w: Window) -> Padding:
 
 @dataclass(frozen=True)
 class DirectConv:
-    """`void name(image, weight, out, workspace, first, n)`.
+    """`void name(image, weight, out, workspace, the ending's buffers..., first, n)`.
 
     Forward writes out; the gradient of the input writes the image, from the weight and out's
     gradient. Pieces `first` to `first + n` are computed, `pieces` of which are an image: strips of
@@ -64,6 +59,7 @@ class DirectConv:
     groups: int = 1
     pieces: int = 1
     packed: bool = False
+    ending: Ending | None = None
     target: Target = field(default_factory=host)
 
     def __post_init__(self) -> None:
@@ -72,6 +68,8 @@ class DirectConv:
                 f"{self.kind} is no direct convolution over {self.window}; the input's gradient is "
                 "one for stride 1 and no more padding than the filter reaches"
             )
+        if self.ending is not None and self.kind != "forward":
+            raise LoopError(f"a convolution's {self.kind} takes no ending")
 
     @cached_property
     def view(self) -> Window:
@@ -177,11 +175,12 @@ class DirectConv:
         """A canonical description."""
         sizes = f"{self.channels} to {self.filters} in {self.groups} {self.dtype} {self.window}"
         how = f"{self.pieces} {self.packed} {self.tiling} {self.strip.rows} {self.lanes}"
+        how += f" {self.ending.text}" if self.ending else ""
         return f"direct conv {self.name} {self.kind} {sizes} {how}"
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition."""
-        return _Printer(self, declarations).text()
+        return DirectPrinter(self, declarations).text()
 
 
 @dataclass(frozen=True)
@@ -202,211 +201,3 @@ class PackWeights:
         conv = self.conv
         sizes = (conv.groups, conv.blocks, conv.block)
         return print_pack(self.name, conv.weights, *sizes, conv.dtype, conv.lanes, declarations)
-
-
-class _Printer:
-    """Prints the loop over pieces and the functions that it calls."""
-
-    def __init__(self, conv: DirectConv, declarations: dict[str, str]) -> None:
-        self.conv, self.declarations = conv, declarations
-        self.emit, self.write = self._begin()
-
-    def _begin(self) -> tuple[Emitter, Writer]:
-        emit = Emitter(self.declarations)
-        return emit, Writer(emit, self.conv.dtype, self.conv.lanes)
-
-    def text(self) -> str:
-        """Return all functions."""
-        conv = self.conv
-        parts = [self.rows()]
-        if conv.packed_size and not conv.packed:
-            sizes = (conv.groups, conv.blocks, conv.block)
-            parts.append(
-                print_pack(
-                    f"{conv.name}.pack", conv.weights, *sizes, conv.dtype, conv.lanes,
-                    self.declarations,
-                )
-            )  # fmt: skip
-        if conv.strip.is_copied:
-            parts.append(print_copy(f"{conv.name}.copy", conv.strip, self.declarations))
-        parts = [part.replace("define void @", "define internal void @") for part in parts]
-        self.pieces()
-        params = ", ".join(f"ptr %conv.{p}" for p in ("image", "weight", "out", "workspace"))
-        head = f"define void @{conv.name}({params}, i64 %arg.first, i64 %arg.n) nounwind {{"
-        body = [head, "entry:", *self.emit.entry, *self.emit.lines, "  ret void", "}"]
-        return "\n\n".join([*parts, "\n".join(body)])
-
-    def pieces(self) -> None:
-        """Print the loop over pieces."""
-        conv, emit, write = self.conv, self.emit, self.write
-        weight, strip = "%conv.weight", "%conv.workspace"
-        if conv.packed_size and not conv.packed:
-            weight = "%conv.workspace"
-            strip = write.at(weight, conv.workspace - conv.strip.size)
-            if not conv.strip.is_copied:
-                strip = weight
-            count = conv.groups * conv.blocks
-            emit.line(
-                f"call void @{conv.name}.pack(ptr %conv.weight, ptr {weight}, i64 0, i64 {count})"
-            )
-
-        def piece(index: Value, state: Carried) -> Carried:
-            number = emit.add(Value("%arg.first", INT64), index)
-            image, within = number, literal(0, INT64)
-            if conv.pieces > 1:
-                image = emit.binary("udiv", number, conv.pieces)
-                within = emit.binary("urem", number, conv.pieces)
-
-            def group(g: Value, state: Carried) -> Carried:
-                self.group(write.plus(write.times(image, conv.groups), g), g, weight, strip, within)
-                return state
-
-            repeat(emit, literal(conv.groups, INT64), 1, {}, group)
-            return state
-
-        repeat(emit, Value("%arg.n", INT64), 1, {}, piece)
-
-    def group(self, number: Value, g: Value, weight: str, strip: str, within: Value) -> None:
-        """Print the strips of one group of one image."""
-        conv, write = self.conv, self.write
-        source, target = "%conv.image", "%conv.out"
-        if conv.kind == "input_grad":
-            source, target = target, source
-        height, width = conv.size
-        view = conv.view
-        source = write.at(
-            source, write.times(number, conv.strip.channels * view.height * view.width)
-        )
-        target = write.at(target, write.times(number, conv.weights.outputs * height * width))
-        per_group = conv.packed_size // conv.groups or conv.weights.size
-        weight = write.at(weight, write.times(g, per_group))
-
-        def one(index: Value, state: Carried) -> Carried:
-            strip_number = write.plus(write.times(within, conv.strips), index)
-            top = write.up_to(strip_number, conv.strip.rows, height - conv.strip.rows)
-            self.one_strip(source, weight, write.at(target, write.times(top, width)), strip, top)
-            return state
-
-        repeat(self.emit, literal(conv.strips, INT64), 1, {}, one)
-
-    def one_strip(self, source: str, weight: str, target: str, strip: str, top: Value) -> None:
-        """Print the blocks of filters over one strip."""
-        conv, emit, write = self.conv, self.emit, self.write
-        plane = conv.size[0] * conv.size[1]
-        if conv.strip.is_copied:
-            emit.line(f"call void @{conv.name}.copy(ptr {source}, ptr {strip}, i64 {top.text})")
-        else:
-            strip = write.at(source, write.times(top, conv.view.stride[0] * conv.strip.pitch))
-
-        def block(b: Value, state: Carried) -> Carried:
-            start = write.up_to(b, conv.block, max(conv.weights.outputs - conv.block, 0))
-            if conv.packed_size:
-                at = write.times(b, conv.packed_size // (conv.groups * conv.blocks))
-            else:
-                at = write.times(start, conv.weights.steps[0])
-            place = write.at(target, write.times(start, plane))
-            pointers = (strip, write.at(weight, at), place)
-            shown = ", ".join(f"ptr {p}" for p in pointers)
-            emit.line(f"call void @{conv.name}.rows({shown})")
-            return state
-
-        repeat(emit, literal(conv.blocks, INT64), 1, {}, block)
-
-    def rows(self) -> str:
-        """Print the function that computes a strip's rows of one block of filters."""
-        conv = self.conv
-        emit, write = self._begin()
-        tiling, width = conv.tiling, conv.size[1]
-        wide = tiling.rows if tiling.over == "filters" else tiling.vectors * conv.lanes
-        last = max(width - wide, 0)
-
-        def row(y: Value, state: Carried) -> Carried:
-            line = write.at("%source", write.times(y, conv.view.stride[0] * conv.strip.pitch))
-            out = write.at("%target", write.times(y, width))
-
-            def tile(x: Value, state: Carried) -> Carried:
-                start = write.up_to(x, wide, last)
-                place = write.at(out, start)
-                if tiling.over == "filters":
-                    self.over_filters(
-                        write, write.at(line, write.times(start, conv.view.stride[1])), place
-                    )
-                else:
-                    self.over_pixels(write, write.at(line, start), place)
-                return state
-
-            repeat(emit, literal(-(-width // wide), INT64), 1, {}, tile)
-            return state
-
-        repeat(emit, literal(conv.strip.rows, INT64), 1, {}, row)
-        head = f"define void @{conv.name}.rows(ptr %source, ptr %weight, ptr %target) nounwind {{"
-        return "\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])
-
-    def over_filters(self, write: Writer, source: str, target: str) -> None:
-        """Print one tile whose lanes are filters, turned at the end to lie as pixels."""
-        conv, lanes = self.conv, self.conv.lanes
-        rows, vectors = conv.tiling.rows, conv.tiling.vectors
-        columns, block = conv.window.kernel[1], conv.block
-        strip, dilation = conv.strip, conv.view.dilation
-        image = (strip.plane, dilation[0] * strip.pitch, dilation[1])
-        packed_steps = (conv.taps * block, columns * block, block)
-        counts = (conv.weights.inputs, *conv.window.kernel)
-        nest = [Taps(*steps) for steps in zip(counts, image, packed_steps, strict=True)]
-        scalars = Operand(source, [x * conv.view.stride[1] for x in range(rows)])
-        packed = Operand("%weight", [v * lanes for v in range(vectors)])
-        sums = write.sums(nest, scalars, packed, write.zeros(rows, vectors))
-        self.put(write, sums, target)
-
-    def put(self, write: Writer, sums: Carried, target: str) -> None:
-        """Print how sums become rows of pixels: by way of the stack, square by square."""
-        conv, lanes, emit = self.conv, self.conv.lanes, write.emit
-        rows, vectors, block = conv.tiling.rows, conv.tiling.vectors, conv.block
-        squares = -(-rows // lanes)
-        size = f"[{squares * lanes * block} x {type_text(conv.dtype, 0)}]"
-        emit.entry.append(f"  %sums = alloca {size}, align 64")
-        for row in range(rows):
-            for v in range(vectors):
-                write.store(sums[f"{row}.{v}"], "%sums", row * block + v * lanes)
-        plane = conv.size[0] * conv.size[1]
-
-        def square(first: Value, v: Value) -> None:
-            source = write.at("%sums", write.plus(write.times(first, block), v))
-            place = write.at(target, write.plus(write.times(v, plane), first))
-            turned = turn(emit, [write.load(source, i * block, lanes) for i in range(lanes)])
-            mask = write.inside(first, rows)
-            for lane, pixels in enumerate(turned[: conv.weights.outputs]):
-                write.store(pixels, place, lane * plane, mask)
-
-        def vector(v: Value, state: Carried) -> Carried:
-            def part(first: Value, state: Carried) -> Carried:
-                square(first, v)
-                return state
-
-            return repeat(emit, literal(squares * lanes, INT64), lanes, state, part)
-
-        repeat(emit, literal(block, INT64), lanes, {}, vector)
-
-    def over_pixels(self, write: Writer, source: str, target: str) -> None:
-        """Print one tile whose lanes are pixels of a row."""
-        conv, lanes = self.conv, self.conv.lanes
-        rows, vectors = conv.tiling.rows, conv.tiling.vectors
-        strip, weights = conv.strip, conv.weights
-        along = tuple(strip.column(s * conv.view.dilation[1]) for s in range(weights.kernel[1]))
-        step = along if strip.phases > 1 else conv.view.dilation[1]
-        down = conv.view.dilation[0] * strip.pitch
-        unrolled = weights.kernel[1] * rows * vectors <= UNROLLED
-        nest = [
-            Taps(weights.inputs, weights.steps[1], strip.plane),
-            Taps(weights.kernel[0], weights.steps[2], down),
-            Taps(weights.kernel[1], weights.steps[3], step, unrolled),
-        ]
-        first = [weights.start + row * weights.steps[0] for row in range(rows)]
-        pixels = Operand(source, [v * lanes for v in range(vectors)])
-        scalars = Operand("%weight", first)
-        sums = write.sums(nest, scalars, pixels, write.zeros(rows, vectors))
-        plane, width = conv.size[0] * conv.size[1], conv.size[1]
-        for row in range(rows):
-            for v in range(vectors):
-                left = width - v * lanes
-                mask = write.emit.prefix(left, lanes) if left < lanes else None
-                write.store(sums[f"{row}.{v}"], target, row * plane + v * lanes, mask)

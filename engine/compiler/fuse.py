@@ -259,7 +259,13 @@ class Fuser:
                 alone.reason = f"{node.op.name} has no loop form for these shapes"
 
     def _joins(self, number: int) -> bool:
-        return self.groups[number].kind in ("loop", "gemm")
+        group = self.groups[number]
+        return group.kind in ("loop", "gemm") or self._may_end(group)
+
+    @staticmethod
+    def _may_end(group: Group) -> bool:
+        native = native_op(group.nodes[0]) if group.kind == "native" else None
+        return native is not None and native.ends is not None
 
     def _try_merge(self, numbers: Sequence[int]) -> bool:
         """Merge groups into the first one if that is convex and one kernel can do it."""
@@ -268,23 +274,45 @@ class Fuser:
             return False
         nodes = sorted((n for p in parts for n in p.nodes), key=self.position.__getitem__)
         gemms = [p for p in parts if p.kind == "gemm"]
-        if gemms:
+        natives = [p for p in parts if p.kind == "native"]
+        space = None
+        if natives:
+            first = natives[0].nodes[0]
+            nodes = [first, *(node for node in nodes if node is not first)]
+            if gemms or len(natives) > 1 or not self._ends(nodes):
+                return False
+        elif gemms:
             space = self._epilogue(gemms, nodes)
             gemm = gemms[0].nodes[0]
             nodes = [gemm, *(node for node in nodes if node is not gemm)]
         else:
             space = self._space(nodes)
-        if space is None:
+        if space is None and not natives:
             return False
         merged = parts[0]
         merged.nodes, merged.space = nodes, space
-        merged.kind = "gemm" if gemms else "loop"
+        merged.kind = "native" if natives else "gemm" if gemms else "loop"
         for part in parts[1:]:
             del self.groups[part.number]
         for node in nodes:
             self.group_of[node] = merged.number
         self.dependences.merge(numbers)
         return True
+
+    def _ends(self, nodes: Sequence[Node]) -> bool:
+        """Return whether the first node's kernel can end with the others, which alone read it."""
+        native, made = native_op(nodes[0]), {v for node in nodes for v in node.outputs}
+        inside = set(nodes)
+        for node in nodes[:-1]:
+            for value in node.outputs:
+                if value in self.kept | self.apart:
+                    return False
+                if any(reader not in inside for reader in self.readers.get(value, ())):
+                    return False
+        outer = [v for node in nodes for v in node.inputs if v not in made]
+        if any(self._access(value).base in made for value in outer):
+            return False
+        return native is not None and native.ends is not None and native.ends(nodes, self._access)
 
     def _epilogue(self, gemms: Sequence[Group], nodes: Sequence[Node]) -> Space | None:
         """Return the space of what follows a gemm, if it can be done row by row after it."""

@@ -6,7 +6,7 @@ it whether it takes a node, the planner for the kernel calls, the cutter what th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -42,6 +42,8 @@ class Setting:
     temporary: Callable[[Aval], Value]
     """A value that lives in the arena for the op's steps."""
     threads: int
+    nodes: Sequence[Node] = ()
+    """The op's node and those that its kernel ends with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class NativeOp:
     """Roughly how many multiplications a node takes."""
     reads: Callable[[Node, Value, Access], bool] | None = None
     """Whether a node reads an input that lies like that; by default only whole and in order."""
+    ends: Callable[[Sequence[Node], Callable[[Value], Access]], bool] | None = None
+    """Whether the op's kernel can do what the nodes after the first do, which follow it."""
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -149,7 +149,8 @@ class Planner:
                 return [group]
             steps = [step]
         elif (native := native_op(group.nodes[0])) is not None:
-            made = native.lower(group.nodes[0], self.setting)
+            setting = replace(self.setting, nodes=tuple(group.nodes))
+            made = native.lower(group.nodes[0], setting)
             steps = [NativeStep(m.kernel, m.buffers, m.ints, m.writes, group, m.rows) for m in made]
         else:
             return [group]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...kernels.conv_calls import Convolution, Role, conv_calls
 from ...kernels.gemm import blas_address
 from ...kernels.windows import Window
 from ..shape import Aval
+from .access import Access
+from .conv_ending import ended
 from .graph import Node, Value
 from .native_ops import KernelStep, NativeOp, Setting
 
@@ -47,26 +50,31 @@ def _roles(node: Node) -> tuple[Value, Value, Value]:
 
 
 def _convolution(node: Node, setting: Setting) -> list[KernelStep]:
-    output = node.outputs[0]
-    found = conv_calls(_described(node), setting.threads)
-    dtype = output.aval.dtype
+    after = ended(setting.nodes, setting.access) if len(setting.nodes) > 1 else None
+    found = conv_calls(_described(node), setting.threads, after.ending if after else None)
+    output, last = node.outputs[0], (*setting.nodes, node)[len(setting.nodes) - 1].outputs[0]
     places: dict[Role, Value | int] = {
-        role: v if v is output else setting.base(v)
+        role: last if v is output else setting.base(v)
         for role, v in zip(("image", "weight", "out"), _roles(node), strict=True)
     }
-    places["blas"] = blas_address(dtype.numpy)
+    places["blas"] = blas_address(output.aval.dtype.numpy)
     for role, size in found.temporaries.items():
-        places[role] = setting.temporary(Aval((size,), dtype))
+        places[role] = setting.temporary(Aval((size,), output.aval.dtype))
+    others = after.bases if after else ()
     return [
         KernelStep(
             call.kernel,
-            tuple(places[role] for role in call.buffers),
+            (*(places[role] for role in call.buffers), *others[: call.others]),
             call.ints,
             tuple(v for v in (places[call.writes],) if isinstance(v, Value)),
             call.rows,
         )
         for call in found.calls
     ]
+
+
+def _ends(nodes: Sequence[Node], access: Callable[[Value], Access]) -> bool:
+    return ended(nodes, access) is not None
 
 
 def _described(node: Node) -> Convolution:
@@ -85,4 +93,5 @@ def _window(attrs: dict[str, Any], image: Value, kernel: Any) -> Window:
 
 OPS = {
     **dict.fromkeys(KINDS, NativeOp(_convolves, _convolution, _conv_products)),
+    "conv2d": NativeOp(_convolves, _convolution, _conv_products, ends=_ends),
 }
