@@ -87,6 +87,8 @@ def parse(
 def make_machine(target: Target, quick: bool = False) -> binding.TargetMachine:
     """Return what makes code for a target."""
     initialize()
+    if target.triple.partition("-")[0] != binding.get_process_triple().partition("-")[0]:
+        initialize_others()
     return binding.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
@@ -103,6 +105,13 @@ def initialize() -> None:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
+
+
+@cache
+def initialize_others() -> None:
+    """Make LLVM ready to make code for other machines."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
 
 
 @cache

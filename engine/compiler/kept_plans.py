@@ -26,6 +26,7 @@ from ...kernels.gemm import blas_address
 from ...kernels.loops import FLOAT32, FLOAT64
 from ...kernels.object_cache import load_file, store_file, toolchain_key
 from ...kernels.runtime import Bound, Entry, Program, load_entry
+from ...kernels.target import host
 from ...kernels.workers import thread_count
 from ..dtype import DType
 from ..ops.registry import OPS
@@ -111,7 +112,8 @@ def plan_key(graph: Graph, writes: Mapping[int, int]) -> str | None:
     if text is None:
         return None
     digest = hashlib.sha256(toolchain_key().encode())
-    digest.update(repr((_sources(), thread_count(), sorted(writes.items()))).encode())
+    machine = (host(), thread_count(), sorted(writes.items()))
+    digest.update(repr((_sources(), machine)).encode())
     digest.update(text.encode())
     for array in graph.constants.values():
         digest.update(np.ascontiguousarray(array))
