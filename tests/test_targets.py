@@ -45,7 +45,7 @@ FAMILIES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "convolution and pool": (image, ((2, 3, 9, 11),)),
     "recurrent": (lambda x: LSTM(x)[0], ((3, 2, 7),)),
     "strided": (lambda x: x[:, ::2] * 2.0 + x[:, 1::2], ((4, 38),)),
-    "derivative": (lambda x: cw.grad(lambda y: image(y).square().sum())(x), ((1, 3, 8, 8),)),
+    "derivative": (cw.grad(lambda y: image(y).square().sum()), ((1, 3, 8, 8),)),
 }
 
 
@@ -57,7 +57,7 @@ def arrays(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
 def traced(family: str) -> tuple[Graph, list[np.ndarray], list[np.ndarray]]:
     function, shapes = FAMILIES[family]
     given = arrays(shapes)
-    call = trace(lambda *xs: function(*xs), [cw.Tensor(a).aval for a in given])
+    call = trace(function, [cw.Tensor(a).aval for a in given])
     expected = function(*map(cw.Tensor, given)).asnumpy()
     return call.graph, [*given, *(t.asnumpy() for t in call.captured_now())], [expected]
 
@@ -98,7 +98,7 @@ def test_every_family_is_made_for_neon(family: str, monkeypatch: pytest.MonkeyPa
 
 def test_a_level_is_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CELLWIRE_TARGET", "pentium")
-    with pytest.raises(ValueError, match="CELLWIRE_TARGET is 'pentium'; this .* may run as"):
+    with pytest.raises(ValueError, match=r"CELLWIRE_TARGET is .pentium.; this .* may run as"):
         host()
     for name in RUNS:
         monkeypatch.setenv("CELLWIRE_TARGET", name)
