@@ -5,6 +5,7 @@ Groups stay *convex*: no path leaves a group and comes back (``dependences.py``)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -40,6 +41,13 @@ COPY = Op(
     "Copy a strided view into memory of its own.",
     lambda tensor: ((tensor,), {}),
 )
+EXPENSIVE = frozenset(
+    ("div", "sqrt", "rsqrt", "reciprocal", "exp", "log", "log1p", "expm1", "pow", "tanh", "erf",
+     "sigmoid", "sin", "cos", "softplus", "silu", "mish", "logsigmoid")
+)  # fmt: skip
+"""Ops that take as long as several others."""
+MOST_REPEATED = 4
+"""The share of a kernel's elements, one in so many, for which such an op may not be repeated."""
 REDUCTIONS = ("sum", "prod", "max", "min")
 
 
@@ -361,7 +369,7 @@ class Fuser:
             return None
         if not storable(space, stored) or staged(space, stored) is None:
             return None
-        return space
+        return None if repeats_much(space) else space
 
     def _access(self, value: Value) -> Access:
         found = self.accesses.get(value)
@@ -407,6 +415,25 @@ class Fuser:
         """Return the groups so that each comes after those it needs, else in program order."""
         last = {number: self.position[g.nodes[-1]] for number, g in self.groups.items()}
         return [self.groups[number] for number in self.dependences.ordered(last)]
+
+
+def repeats_much(space: Space) -> bool:
+    """Return whether expensive work on few elements would be done anew for most of all elements.
+
+    A value is computed in the innermost of its loops, once for each turn of those around it.
+    """
+    order = (*space.outer, *space.inner)
+    total = math.prod(space.extents.values())
+    for node in space.nodes:
+        output = node.outputs[0]
+        if node.op.name in EXPENSIVE and output not in space.tail:
+            classes = space.classes(output)
+            depth = max((order.index(c) + 1 for c in classes), default=0)
+            turns = math.prod(space.extents[c] for c in order[:depth])
+            own = math.prod(space.extents[c] for c in classes)
+            if turns > own and turns * MOST_REPEATED >= total:
+                return True
+    return False
 
 
 def storable(space: Space, stored: Sequence[Value]) -> bool:

@@ -16,6 +16,7 @@ from .kept_plans import find_plan, keep_plan, plan_key
 from .planner import Planner
 from .recompute import recompute
 from .runs import HostCall, NativeRun, Plan, whole
+from .scaling import scale_weights
 from .simplify import simplify
 
 __all__ = ["HostCall", "NativeRun", "Plan", "compile_graph", "whole"]
@@ -50,7 +51,7 @@ def compile_graph(
         return kept
     whole = Graph(graph.inputs, graph.nodes, (*graph.outputs, *taps), graph.constants)
     written = [graph.inputs[i] for i in (writes or {}).values()]
-    simple, late = recompute(simplify(whole), written)
+    simple, late = recompute(scale_weights(simplify(whole)), written)
     verify(simple, infer=False)
     show("simplified", simple)
     tapped = dict(zip(taps, simple.outputs[count:], strict=True))
