@@ -1,4 +1,4 @@
-"""What grows with a model and what does not, by counts: kernels, calls of them, plans."""
+"""What the sweeps measure: counts that grow with a model or do not, errors of the vector math."""
 
 from __future__ import annotations
 
@@ -7,19 +7,30 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+from cellwire.kernels.vecmath import MAX_ULP
 
-PATH = Path(__file__).parents[1] / "benchmarks" / "sweep.py"
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+
+
+def benchmark(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def sweep() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sweep", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["sweep"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("sweep")
+
+
+@pytest.fixture(scope="module")
+def vecmath() -> ModuleType:
+    return benchmark("vecmath")
 
 
 @pytest.mark.parametrize("kind", ["forward", "training"])
@@ -43,3 +54,24 @@ def test_a_slope_is_that_of_the_larger_half(sweep: ModuleType) -> None:
     sizes = (1, 2, 4, 8, 16, 32)
     assert sweep.slope(sizes, [size**2 / 7 for size in sizes]) == pytest.approx(2)
     assert sweep.slope(sizes, [9, 9, 9, 8, 16, 32]) == pytest.approx(1)
+
+
+STRIDE = 16411
+
+
+@pytest.mark.parametrize("name", sorted(set(MAX_ULP) - {"pow"}))
+def test_errors_over_all_floats_are_within_their_bound(vecmath: ModuleType, name: str) -> None:
+    worst, at = vecmath.sweep(name, STRIDE, 1)
+    assert 0 < worst <= MAX_ULP[name][0], at
+
+
+@np.errstate(all="ignore")
+def test_an_error_of_another_kind_is_infinite(vecmath: ModuleType) -> None:
+    exact = np.array([1.0, np.inf, np.nan, 1e300, 2.0, 0.0])
+    right = exact.astype(np.float32)
+    assert vecmath.errors(right, exact).tolist() == [0] * 6
+    for place, wrong in enumerate([np.nan, 1e38, 0.0, 3e38, np.inf, np.nan]):
+        got = right.copy()
+        got[place] = wrong
+        assert vecmath.errors(got, exact)[place] == np.inf
+    assert vecmath.errors(right + np.spacing(right), exact)[0] == 1
