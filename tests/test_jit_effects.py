@@ -372,3 +372,36 @@ def test_numbers_that_code_needs_as_they_are_stay_guarded() -> None:
     for axis, size in ((0, 1), (1, 0), (0, 0), (1, 1)):
         settings.axis, settings.size = axis, size
         assert run(x).tolist() == (ops.sum(x, axis) * [5.0, 7.0][size]).tolist()
+
+
+# ---- numbers taken out of tensors --------------------------------------------------------------
+
+
+def test_elements_are_kept_printed_and_compared_without_a_path_for_each() -> None:
+    def make(state: Any) -> Callable[..., Any]:
+        def fn(x: Any) -> Any:
+            y = (x * x).sum()
+            state.list.append(y.item())
+            state.meter.total += y.item() / 2
+            print(f"{y.item():.3f} after {state.meter.total}", x.item(0))
+            if y.item() > 3:
+                state.meter.count += 1
+            return y
+
+        return fn
+
+    both(make, paths=2)
+
+
+def test_elements_used_as_sizes_or_in_ops_make_paths() -> None:
+    def make(state: Any) -> Callable[..., Any]:
+        def fn(x: Any) -> Any:
+            for _ in range(int(x.sum().item()) % 3):
+                x = x + 1
+            while x.max().item() < 3:
+                x = x * 2 + 1.0
+            return x * x.sum().item()
+
+        return fn
+
+    both(make, paths=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from .subgraph import (
     written_by,
 )
 from .trace import Trace, is_tensor
+from .traced import RandomKey, TraceBreak
 
 
 class Branches:
@@ -70,6 +72,7 @@ def traced_cond(
     """Emit a node for ``true_fn(*operands)`` or ``false_fn(*operands)``."""
     parts = [trace_part("ops.cond", fn, operands) for fn in (false_fn, true_fn)]
     check_alike(parts)
+    parts = [parts[0], with_keys_of(parts[0], parts[1])]
     outside, written = outside_of(*parts), written_by(*parts)
     graphs = [SubGraph(part.on(outside, written)) for part in parts]
     tensors: list[Any] = flatten(operands, is_tensor)[0]
@@ -79,6 +82,27 @@ def traced_cond(
     for tensor, value in zip(written, outputs[results:], strict=True):
         tracer.write(tensor, value)
     return unflatten(parts[0].call.structure, outputs[:results])
+
+
+def with_keys_of(first: Part, second: Part) -> Part:
+    """Return the second branch with the random keys of the first: eagerly one of them draws.
+
+    Raises
+    ------
+    TraceBreak
+        If one draws more than the other: what is drawn later depends on the branch then.
+    """
+    keys = [t for t in first.call.captured if isinstance(t, RandomKey)]
+    others = [t for t in second.call.captured if isinstance(t, RandomKey)]
+    if len(keys) != len(others):
+        raise TraceBreak(
+            f"ops.cond: true_fn draws {len(others)} times from the random stream, false_fn"
+            f" {len(keys)} times",
+            "draw outside and pass what was drawn to both, or draw as often in both",
+        )
+    same = dict(zip(map(id, others), keys, strict=True))
+    captured = tuple([same.get(id(tensor), tensor) for tensor in second.call.captured])
+    return replace(second, call=replace(second.call, captured=captured))
 
 
 def check_alike(parts: Sequence[Part]) -> None:

@@ -91,6 +91,8 @@ def snapshot(value: Any, depth: int = MAX_DEPTH) -> Any:
         parts = [snapshot(item, depth - 1) for item in value]
         kind = frozenset if isinstance(value, set | frozenset) else tuple
         return (type(value), kind(parts))
+    if isinstance(value, np.generic):
+        return (type(value), value.tobytes())
     if isinstance(value, np.ndarray):
         return (np.ndarray, value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, types.MethodType):

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import dis
 import io
 import random
 import sysconfig
 import types
 import warnings
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..tensor import Tensor
-from .bytecode import instructions_of
+from .bytecode import RENAMED
 from .chains import MISSING, Chain
 from .guards import MUTATORS, Reads, is_cell
+from .stack_flow import UNKNOWN, Flow, flow_of
 from .stores import check_read
 from .traced import TraceBreak, Traced, in_package
 
 UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
 EFFECTS: frozenset[object] = frozenset(
-    (print, input, open, next, exec, eval, setattr, delattr, globals, vars, warnings.warn)
+    (
+        print,
+        input,
+        open,
+        next,
+        exec,
+        eval,
+        setattr,
+        delattr,
+        globals,
+        vars,
+        warnings.warn,
+        breakpoint,
+    )
 )
 DRAWS = (random.Random, np.random.Generator, np.random.RandomState)
 """Objects that give another value at every call."""
@@ -40,7 +54,11 @@ def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
         )
     owner = getattr(function, "__self__", None)
     if isinstance(owner, io.IOBase):
-        raise TraceBreak(f"{function.__name__}() of a file acts outside the graph", "", where)
+        raise TraceBreak(
+            f"{function.__name__}() of a file acts outside the graph",
+            "read before the call and write after it",
+            where,
+        )
     methods = MUTATORS.get(type(owner))
     name = function.__name__
     if methods and name in methods and id(owner) in reads.containers:
@@ -110,16 +128,35 @@ def check_lasting(value: Any, where: str | None = None) -> None:
 
 TYPE_OF = "type()"
 """Stands for an attribute where the type of a variable is asked for."""
+EXPRESSION = ""
+"""Stands for a variable where there is none."""
 LOADS = ("LOAD_FAST", "LOAD_DEREF")
+NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_CONST")
 
 
 def asked_types(code: types.CodeType) -> Iterator[tuple[str, str]]:
     """Yield the variables whose type the user's code asks for: in a trace it is another one."""
-    if in_package(code.co_filename) or "type" not in code.co_names:
+    if in_package(code.co_filename) or not {"type", "__class__"}.intersection(code.co_names):
         return
-    for asks, taken in pairwise(instructions_of(code)):
-        if (asks.name, asks.value) == ("LOAD_GLOBAL", "type") and taken.name in LOADS:
-            yield taken.value, TYPE_OF
+    flow = flow_of(code)
+    for now, taken in zip(flow.instructions, flow.taken, strict=True):
+        asked = _asked(flow, now, taken)
+        if asked is not None:
+            found = flow.instructions[asked] if asked != UNKNOWN else None
+            name = RENAMED.get(found.opname, found.opname) if found is not None else ""
+            if found is not None and name in LOADS:
+                yield found.argval, TYPE_OF
+            elif name not in NAMES:
+                yield EXPRESSION, TYPE_OF
+
+
+def _asked(flow: Flow, now: dis.Instruction, taken: tuple[int, ...]) -> int | None:
+    """Return where the value is made whose type an instruction asks for."""
+    if now.opname == "LOAD_ATTR" and now.argval == "__class__":
+        return taken[0]
+    function = flow.instructions[taken[0]] if taken and taken[0] != UNKNOWN else None
+    is_type = function is not None and (function.opname, function.argval) == ("LOAD_GLOBAL", "type")
+    return taken[-1] if now.opname == "CALL" and now.arg == 1 and is_type else None
 
 
 def check_locals(
@@ -128,6 +165,12 @@ def check_locals(
     """Look at attributes read from variables that hold no named chain, as in loops."""
     for local, attribute in reads_of_locals:
         value = frame.f_locals.get(local)
+        if local == EXPRESSION:
+            raise TraceBreak(
+                "the type of what an expression gives is asked for",
+                "give it a name first, and ask whether that isinstance(..., Tensor)",
+                f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
+            )
         if attribute == TYPE_OF:
             if isinstance(value, Traced):
                 raise TraceBreak(

@@ -10,19 +10,13 @@ from ..parameter import Parameter
 from ..shape import SymDim
 from ..tensor import Tensor
 from .guards import is_cell
-from .host_numbers import HostNumber, Program, Ref
+from .host_numbers import HostNumber, Output, Program, Ref
 from .locations import Location
 from .structure import FIXED, flatten, rebuild_dict, rebuild_list, rebuild_tuple
 from .trace import Trace, is_tensor
 from .traced import TraceBreak, Traced
 
 ADVICE = "keep tensors, numbers and text, in tuples, lists and dictionaries"
-
-
-class Output(NamedTuple):
-    """A tensor that the plan gives."""
-
-    position: int
 
 
 class Argument(NamedTuple):
@@ -94,7 +88,10 @@ class Encoder:
         if id(value) in self.given and isinstance(value, Traced):
             position = self.given[id(value)]
             if self.trace.arguments[position] is not value.ssa:
-                raise TraceBreak("a tensor given is written to, and kept outside the function")
+                raise TraceBreak(
+                    "a tensor given is written to, and kept outside the function",
+                    "keep a copy (x + 0)",
+                )
             return Argument(position)
         if id(value) in self.places:
             step = self.program.add(self.places[id(value)].read, expected=Tensor)
@@ -104,6 +101,10 @@ class Encoder:
             if isinstance(value, Parameter) or self.is_older(value):
                 return Constant(value)
             raise TraceBreak("a tensor that code outside Cellwire made is kept", ADVICE)
+        return self.output(value)
+
+    def output(self, value: Tensor) -> Output:
+        """Return which output of the plan a tensor is; one more if it is none yet."""
         for position, tensor in enumerate((*self.results, *self.tensors)):
             if tensor is value:
                 return Output(position)

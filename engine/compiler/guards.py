@@ -90,6 +90,8 @@ class Reads:
     """Objects that the traced code made itself: their attributes are what it gave them."""
     promoted: set[int] = field(default_factory=set, repr=False)
     """Identities of the traced tensors that stand for Python floats."""
+    where: str | None = None
+    """Where the traced function is written."""
     journal: Journal | None = field(default=None, repr=False)
     """What notes effects, where they may be done again at each call."""
     hold: Callable[[], bool] = field(default=lambda: True, repr=False)
@@ -161,6 +163,7 @@ class Reads:
             raise TraceBreak(
                 f"{chain}, outside the function, is changed by it",
                 "return the value instead",
+                self.where,
             )
 
     def meet_loose(self) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from ..dtype import DType
+from ..ops.cast import literal
 from ..shape import Aval
 from ..tensor import Tensor, wrap
 from .locations import Location
@@ -29,6 +30,12 @@ class Ref(NamedTuple):
     """The result of an earlier step."""
 
     step: int
+
+
+class Output(NamedTuple):
+    """A tensor that the plan gives."""
+
+    position: int
 
 
 class Step(NamedTuple):
@@ -60,11 +67,25 @@ class Program:
     conditions: list[Condition] = field(default_factory=list)
     needed: set[int] = field(default_factory=set)
     """Steps that something reads; the others are left out."""
+    late: set[int] = field(default_factory=set)
+    """Steps that need what the plan gives."""
 
     def add(self, run: Callable[..., Any], *operands: Any, expected: type | None = None) -> int:
         """Append a step; return its number."""
+        number = len(self.steps)
         self.steps.append(Step(run, operands, expected))
-        return len(self.steps) - 1
+        if any(
+            isinstance(o, Tensor) or (isinstance(o, Ref) and o.step in self.late) for o in operands
+        ):
+            self.late.add(number)
+        return number
+
+    def locate(self, position_of: Callable[[Tensor], Output]) -> None:
+        """Say which outputs of the plan the steps of use read."""
+        for number in self.late & self.needed:
+            step = self.steps[number]
+            operands = [position_of(o) if isinstance(o, Tensor) else o for o in step.operands]
+            self.steps[number] = step._replace(operands=tuple(operands))
 
     def need(self, step: int) -> None:
         """Note that a step and what leads to it is of use."""
@@ -75,24 +96,36 @@ class Program:
                 self.needed.add(number)
                 waiting += [o.step for o in self.steps[number].operands if isinstance(o, Ref)]
 
-    def run(self) -> dict[int, Any]:
-        """Compute all steps that are of use."""
+    def run(self, outputs: Sequence[np.ndarray] | None = None) -> dict[int, Any]:
+        """Compute all steps that are of use, the late ones only when there are outputs."""
         values: dict[int, Any] = {}
-        for number in sorted(self.needed):
+
+        def given(operand: Any) -> Any:
+            if isinstance(operand, Ref):
+                return values[operand.step]
+            return outputs[operand.position] if outputs and isinstance(operand, Output) else operand
+
+        for number in sorted(self.needed if outputs is not None else self.needed - self.late):
             run, operands, expected = self.steps[number]
-            value = run(*[values[o.step] if isinstance(o, Ref) else o for o in operands])
+            value = run(*[given(operand) for operand in operands])
             if expected is not None and type(value) is not expected:
                 raise OtherKindError
             values[number] = value
         return values
 
-    def broken(self) -> Condition | None:
-        """Return the first condition that does not hold now."""
+    def broken(self, outputs: Sequence[np.ndarray] | None = None) -> Condition | None:
+        """Return the first condition that does not hold now, of those that can be known."""
         try:
-            values = self.run()
+            values = self.run(outputs)
         except (OtherKindError, ArithmeticError, LookupError, TypeError, ValueError):
             return Condition(-1, None, "")
-        return next((c for c in self.conditions if not same(values[c.step], c.outcome)), None)
+        known = (c for c in self.conditions if c.step in values)
+        return next((c for c in known if not same(values[c.step], c.outcome)), None)
+
+    @property
+    def asks_late(self) -> bool:
+        """Whether a condition can be known only when the plan has run."""
+        return any(condition.step in self.late for condition in self.conditions)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -219,6 +252,8 @@ class HostNumber:
         """Return the number as a tensor without axes."""
         if self.is_foreign():
             return wrap(np.asarray(self.value).astype(dtype.numpy))
+        if self.step in self.journal.program.late:
+            return literal(self.settled("given to an op"), dtype)
         self.journal.program.need(self.step)
         given = self.inputs.setdefault(dtype, HostInput(self, dtype))
         HostInput.data.fget(given)  # pyright: ignore[reportOptionalCall] - it must fit
@@ -285,6 +320,9 @@ class HostNumber:
 
     def __index__(self) -> int:
         return operator.index(self.settled("used as an index or a size"))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.settled("made an array"), dtype)
 
     def __round__(self, digits: int | None = None) -> Any:
         return self._compute(round, self, digits) if digits else round(self.settled("rounded"))

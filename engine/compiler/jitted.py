@@ -31,6 +31,7 @@ from .arguments import (
 )
 from .background import Background, StillCompilingError
 from .chains import Held
+from .explaining import explanation
 from .graph_op import GraphOp
 from .guards import Reads
 from .journal import Openings
@@ -282,7 +283,7 @@ class Jitted:
                 path.check_apart(tensor.data)
         results = path.plan.run([*[whole(t.data) for t in tensors], *captured])
         call = path.call
-        if call.writes or path.outcomes:
+        if call.writes or path.outcomes or path.effects is not None:
             if not self._settle(path, results):
                 return False, None
             results = results[: call.results]
@@ -311,6 +312,8 @@ class Jitted:
 
     def _settle(self, path: Specialisation, arrays: Sequence[np.ndarray]) -> bool:
         """Check the branches, then write what is to be written; return whether they hold."""
+        if path.effects is not None and not path.effects.fits(arrays):
+            return False
         end = len(arrays) - len(path.outcomes)
         if path.outcomes and not path.matches(arrays[end:]):
             return False
@@ -414,18 +417,17 @@ class Jitted:
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Compile for these arguments without running, and tell what came of it."""
         leaves, structure = flatten((args, kwargs), is_argument)
-        count = sum(len(s.paths) for s in self.situations.values())
-        notes = tuple(note for family in self.families.values() for note in family.notes)
-        notes += self.background.notes if self.background is not None else ()
         saved = streams.state().save()
         try:
             given = Arguments(leaves, structure, openings=self.openings)
             path = compile_call(trace_call(self.function, given), given)
         except TraceBreak as reason:
-            return Explanation(None, str(reason), None, count, notes)
+            return explanation(self, None, str(reason))
+        except EffectsAndErrorError as error:
+            raise error.__cause__ or error from None
         finally:
             streams.state().restore(saved)
-        return Explanation(path.plan.report, None, path.call.graph, count, notes)
+        return explanation(self, path)
 
 
 def _forget_oldest(known: dict[Any, Any]) -> None:

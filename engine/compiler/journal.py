@@ -16,7 +16,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ..ops import registry
 from ..tensor import Tensor
@@ -257,6 +260,9 @@ class Journal:
         written = [p for p in sources if p.identity in self.openings.written]
         if written:
             raise refuse_number(written[0].text, what)
+        if number.step in self.program.late:  # a path for each value
+            self.expect(number.step, number.value)
+            return number.value
         self.openings.literal.update(place.identity for place in sources)
         for place in sources:
             self.openings.varying.pop(place.identity, None)
@@ -267,6 +273,11 @@ class Journal:
         program.need(step)
         return [self.numbers[n] for n in sorted(program.needed) if n in self.numbers]
 
+    def item(self, tensor: Traced, value: float, index: Any) -> HostNumber:
+        """Return what stands for an element of a tensor that the plan gives."""
+        step = self.program.add(partial(_element, index=index), Traced(self.trace, tensor.ssa))
+        return HostNumber(self, step, value)
+
     def text_of(self, value: Any, spec: str) -> str | None:
         """Return what stands for the text of a value in what is printed; None elsewhere."""
         return None if self.text is None else self.text(value, spec)
@@ -275,7 +286,7 @@ class Journal:
         """Note a call with an effect, to be made at each call of the plan."""
         if self.trace is not _innermost():
             raise TraceBreak(
-                f"{function.__name__}() is called in a branch or loop of the graph",
+                "something is printed or logged in a branch or loop of the graph",
                 "do it outside the function given to ops.cond or a loop",
             )
         self.calls.append((function, (args, kwargs)))
@@ -313,9 +324,12 @@ class Journal:
                 )
             if location.identity in self.openings.written and now is not proxy:
                 if now is MISSING and location.original is not MISSING:
-                    raise TraceBreak(f"{location.text}, outside the function, is deleted")
+                    raise TraceBreak(
+                        f"{location.text}, outside the function, is deleted", "assign None instead"
+                    )
                 entries.append(Written(location, encoder.encode(now)))
         entries += [self._added(container, encoder) for container in self._grown()]
+        self.program.locate(encoder.output)
         guards = [self._guard(self.locations[identity]) for identity in self.read]
         if not (entries or guards or self.program.needed or self.tensors):
             return None
@@ -411,6 +425,10 @@ if hasattr(os, "register_at_fork"):
 
 def _innermost() -> Trace | None:
     return next((t for t in reversed(registry.traces) if isinstance(t, Trace)), None)
+
+
+def _element(array: np.ndarray, index: Any) -> Any:
+    return array.item() if index is None else array.item(index)
 
 
 def _refill(container: Any, content: Any) -> None:

@@ -20,8 +20,9 @@ from .plan import Plan, compile_graph
 from .replay import Effects
 from .specialisation import Specialisation, with_outcomes, writes_in_place
 from .structure import opaque_part, unflatten
-from .trace import TracedCall, trace, unwatched
+from .trace import TracedCall, trace
 from .traced import TraceBreak
+from .unwatched import unwatched
 from .watch import watching
 
 
@@ -86,7 +87,7 @@ def _traced(
     leaves, structure, promoted = arguments.leaves, arguments.structure, arguments.promoted
     tensors = arguments.tensors
     journal = Journal(arguments.openings)
-    reads = Reads(journal=journal)
+    reads = Reads(journal=journal, where=_location(function))
     effects: Effects | None = None
     reads.functions.learn(function)
     if isinstance(function, functools.partial):
@@ -137,7 +138,8 @@ def compile_call(made: Made, arguments: Arguments) -> Specialisation:
     guards = made.call.guards
     traced = with_outcomes(made.call) if guards else made.call
     count = len(inputs_among(arguments.leaves, arguments.promoted))
-    writes = {} if guards else writes_in_place(traced, count)
+    late = made.effects is not None and made.effects.program.asks_late
+    writes = {} if guards or late else writes_in_place(traced, count)
     if made.plan is None:
         plan = compile_graph(traced.graph, writes=writes)
     else:

@@ -189,6 +189,9 @@ class Family:
         """Refuse traces that would not hold for other sizes."""
         if made.call.guards:
             raise TraceBreak("a branch depends on a tensor's value", "", made.call.guards[0].where)
+        if made.effects is not None and made.effects.program.asks_late:
+            where = made.effects.program.conditions[-1].where
+            raise TraceBreak("a branch depends on a tensor's value", "", where)
         for code in made.reads.walked:
             names = set(code.co_names)
             if names & KIND_TESTS and names & NUMBER_KINDS and not in_package(code.co_filename):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .graph import Graph
 from .report import Report
@@ -32,12 +32,46 @@ class Explanation:
     reason: str | None
     graph: Graph | None
     specialisations: int
+    """Plans that the function has by now, of all calls."""
     notes: tuple[str, ...] = ()
     """Why calls that differ from earlier ones were compiled anew."""
+    guards: tuple[str, ...] = ()
+    """What must stay as it is outside the function, in words."""
+    branches: tuple[str, ...] = ()
+    """How Python's branches on values went, and where."""
+    effects: tuple[str, ...] = ()
+    """What each call does outside the graph."""
+    open_sizes: tuple[str, ...] = ()
+    """Axes whose sizes may be any."""
+    open_numbers: tuple[str, ...] = ()
+    """Numbers outside that each call reads anew."""
+
+    def of(
+        self,
+        report: Report,
+        graph: Graph,
+        guards: tuple[str, ...],
+        branches: tuple[str, ...],
+        effects: tuple[str, ...],
+    ) -> Explanation:
+        """Return the explanation with what one path tells."""
+        return replace(
+            self, report=report, graph=graph, guards=guards, branches=branches, effects=effects
+        )
 
     def __str__(self) -> str:
-        text = str(self.report) if self.report is not None else f"runs eagerly: {self.reason}"
-        return "\n".join([text, *self.notes])
+        lines = [str(self.report) if self.report is not None else f"runs eagerly: {self.reason}"]
+        if self.graph is not None:
+            lines.append(f"graph of {len(self.graph.nodes)} ops")
+        parts = {
+            "holds while": self.guards, "went": self.branches, "at each call": self.effects,
+            "any size": self.open_sizes, "read anew": self.open_numbers,
+            "compiled anew": self.notes,
+        }  # fmt: skip
+        lines += [f"{title}: {part}" for title, found in parts.items() for part in found]
+        if self.specialisations:
+            lines.append(f"plans so far: {self.specialisations}")
+        return "\n".join(lines)
 
 
 def tell_where(error: Exception, name: str) -> None:

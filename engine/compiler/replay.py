@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from ..tensor import Tensor
 from .chains import MISSING, snapshot
 from .encoding import Decoder
 from .host_numbers import Program
 from .locations import Location
+from .printing import print_texts
 
 
 class Entry(Protocol):
@@ -33,7 +36,7 @@ class Called(NamedTuple):
         self.function(*made.decode(self.args), **made.decode(self.kwargs))
 
     def __str__(self) -> str:
-        return f"calls {self.function.__name__}()"
+        return "prints" if self.function is print_texts else "logs"
 
 
 class Written(NamedTuple):
@@ -97,8 +100,13 @@ class Effects:
         where = f"a comparison of numbers went another way, at {failed.where}"
         return where if failed.where else "a number from outside is of another kind"
 
+    def fits(self, outputs: Sequence[np.ndarray]) -> bool:
+        """Return whether what the plan gives is such as the trace relied on."""
+        return not self.program.asks_late or self.program.broken(outputs) is None
+
     def replay(self, outputs: Sequence[Tensor], arguments: Sequence[Tensor]) -> None:
         """Do everything once: numbers are read before the first of them is written."""
-        made = Decoder(self.program.run(), outputs, arguments)
+        values = self.program.run([output.data for output in outputs])
+        made = Decoder(values, outputs, arguments)
         for entry in self.entries:
             entry.do(made)

@@ -20,7 +20,9 @@ class KernelReport:
 
     def __str__(self) -> str:
         times = f" ×{self.calls}" if self.calls > 1 else ""
-        return f"{self.kind} {self.name}{times}: {', '.join(self.ops)}"
+        places = sorted({str(origin) for origin in self.origins})
+        where = f" of {', '.join(places)}" if places else ""
+        return f"{self.kind} {self.name}{times}: {', '.join(self.ops)}{where}"
 
 
 @dataclass(frozen=True, slots=True)

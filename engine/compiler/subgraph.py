@@ -117,7 +117,10 @@ def trace_part(name: str, fn: Callable[..., Any], args: tuple[Any, ...]) -> Part
         )
     opaque = opaque_part(called.structure)
     if opaque is not None:
-        raise TraceBreak(f"{name}: a function gives {type(opaque).__name__}, which is no tensor")
+        raise TraceBreak(
+            f"{name}: a function gives {type(opaque).__name__}, which is no tensor",
+            "return tensors, in tuples, lists and dictionaries",
+        )
     return Part(called, len(tensors))
 
 

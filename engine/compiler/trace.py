@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node
 from .host_numbers import HostInput, HostTensor, concrete_attrs
 from .structure import flatten, unflatten
 from .traced import OutcomeGuard, RandomKey, TraceBreak, Traced, user_location
+from .unwatched import unwatched
 
 if TYPE_CHECKING:
     from .journal import Journal
@@ -160,7 +160,10 @@ class Trace:
         if self._is_foreign():
             return registry.run_now(op, tuple(inputs), attrs)
         if self.frozen:
-            raise TraceBreak("a traced tensor was used after its trace had ended")
+            raise TraceBreak(
+                "a traced tensor was used after its trace had ended",
+                "return it from the compiled function instead of keeping it",
+            )
         return self._unwatched(self._emit, op, inputs, attrs)
 
     @staticmethod
@@ -335,20 +338,6 @@ def _forget_other_threads() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_other_threads)
-
-
-@contextmanager
-def unwatched() -> Iterator[None]:
-    """Run kernels unseen by what watches the traced function: their code is no part of it."""
-    watcher = sys.getprofile()
-    if not isinstance(watcher, FunctionType):
-        yield
-        return
-    sys.setprofile(None)
-    try:
-        yield
-    finally:
-        sys.setprofile(watcher)
 
 
 def is_tracing() -> bool:

@@ -129,6 +129,13 @@ class Traced(Tensor):
         if index is None and array.size != 1:
             raise ValueError(f"item() needs a tensor of one element, this one is {self.aval}")
         outcome = array.item() if index is None else array.item(index)
+        journal = self.tracer.journal
+        if (
+            journal is not None
+            and type(outcome) in (int, float)
+            and self.ssa not in self.tracer.constants
+        ):
+            return journal.item(self, outcome, index)
         self.tracer.guard_outcome(self.ssa, outcome, index)
         return outcome
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import bool_
 from ..shape import Aval, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
 from . import array, creation, unbroadcast
@@ -173,6 +174,10 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     if tracer is None and not records:
         _write(self, numpy_key(key), item.data, key)
         return
+    if tracer is not None and _is_choice(self, key, item):
+        wide = array.reshape(key, (*key.shape, *[1] * (len(self.shape) - len(key.shape))))
+        _write_traced(tracer, self, OPS["select"].function(wide, item, self), None)
+        return
     written, tensors = encode(items_of(key, tuple(self.shape)))
     item = _without_leading_ones(item, self, written, tensors)
     if tracer is not None:
@@ -185,6 +190,15 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     note_write(self, self.data.copy(), None if tensors else self.data[(*decode(written), ...)])
     _write(self, decode(written, [tensor.data for tensor in tensors]), item.data, key)
     log(PUT, (self, item, *tensors), (self,), {"key": written})
+
+
+def _is_choice(tensor: Tensor, key: Any, item: Tensor) -> bool:
+    """Whether a mask of the first axes chooses where one and the same value is written."""
+    if not isinstance(key, Tensor) or key.dtype is not bool_:
+        return False
+    axes = len(key.shape)
+    fits = bool(axes) and tuple(key.shape) == tuple(tensor.shape[:axes])
+    return fits and len(item.shape) <= len(tensor.shape) - axes
 
 
 def _is_plain(tensor: Tensor, value: Any) -> bool:
