@@ -22,7 +22,7 @@ from .loops import LoopError
 from .target import Target, host
 from .windows import Padding, Window
 
-STRIP_BYTES: Final = 256 * 1024
+STRIP_BYTES: Final = 384 * 1024
 """Of padded rows, so that they and a block of weights stay in the second-level cache."""
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 UNROLLED: Final = 256
 """Multiplications in one turn of the innermost loop, where the scalars are weights. Where they are
 pixels it is one tap: with more, LLVM loads ahead of what the registers hold."""
+PREFETCHED: Final = 128
+"""Terms of a sum from which a tile takes so long that what it is written to is fetched before."""
 
 
 class DirectPrinter:
@@ -198,8 +200,24 @@ class DirectPrinter:
         nest = [Taps(*steps) for steps in zip(counts, image, packed_steps, strict=True)]
         scalars = Operand(source, [x * conv.view.stride[1] for x in range(rows)])
         packed = Operand("%weight", [v * lanes for v in range(vectors)])
+        if conv.weights.inputs * conv.taps >= PREFETCHED:
+            self.prefetch(write, places[0])
         sums = write.sums(nest, scalars, packed, write.zeros(rows, vectors))
         self.put(write, sums, places)
+
+    def prefetch(self, write: Writer, target: str) -> None:
+        """Print how the lines that a tile is going to be written to are fetched meanwhile."""
+        plane = self.conv.size[0] * self.conv.size[1]
+        name = "llvm.prefetch.p0"
+        write.emit.declarations[name] = f"declare void @{name}(ptr, i32, i32, i32)"
+
+        def one(f: Value, state: Carried) -> Carried:
+            end = write.plus(write.times(f, plane), self.conv.tiling.rows - 1)
+            write.emit.line(f"call void @{name}(ptr {write.at(target, end)}, i32 1, i32 3, i32 1)")
+            return state
+
+        count = min(self.conv.block, self.conv.weights.outputs)
+        repeat(write.emit, literal(count, INT64), 1, {}, one)
 
     def put(self, write: Writer, sums: Carried, places: list[str]) -> None:
         """Print how sums become rows of pixels: by way of the stack, square by square."""
