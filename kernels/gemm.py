@@ -16,7 +16,7 @@ from typing import Final
 from .expressions import FLOAT32, DType
 from .gemm_code import COLUMNS
 from .gemm_packed import PackedPrinter, Sizes
-from .gemm_stream import StreamPrinter, stream_workspace
+from .gemm_stream import Dim, StreamPrinter, stream_workspace
 from .loops import Extent, Function, LoopError
 from .target import Target, host
 
@@ -164,7 +164,7 @@ class PackedGemm(_ProductKernel):
         """A canonical description."""
         return f"packed gemm {self.name} {self.product.text}"
 
-    def workspace(self, n: int, k: int) -> int:
+    def workspace(self, n: int, k: Dim) -> Dim:
         """Return the elements of a thread's workspace for sizes n and k, on this machine."""
         return Sizes.of(self.product.dtype, host()).workspace(self.product, n, k)
 
@@ -191,7 +191,7 @@ class StreamGemm(_ProductKernel):
         """A canonical description."""
         return f"stream gemm {self.name} {self.product.text}"
 
-    def workspace(self, m: int, k: int) -> int:
+    def workspace(self, m: int, k: Dim) -> Dim:
         """Return the elements of a thread's workspace for sizes m and k, on this machine."""
         return stream_workspace(host().lanes(self.product.dtype), m, k)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .control import Carried, is_constant, repeat, when
+from .control import Carried, repeat, when
 from .emitter import Emitter, Value, literal, type_text
 from .expressions import BOOL, INT32, INT64
 
@@ -51,26 +51,32 @@ def turn_rows(
     """
     emit, lanes = printer.emit, printer.lanes
 
-    def square(start: Value, vector: int, mask: Value | None) -> None:
+    def square(start: Value, vector: Value, mask: Value | None) -> None:
+        top = printer.plus(first, printer.times(vector, literal(lanes, INT64)))
         rows: list[Value] = []
         for lane in range(lanes):
-            row = printer.plus(first, vector * lanes + lane)
-            at = printer.at(source, printer.times(emit.minimum(row, last), stride))
-            rows.append(emit.load(Value(printer.at(at, start), printer.dtype), lanes, mask))
-        target = printer.at(to, printer.times(start, literal(width, INT64)))
+            row = emit.minimum(printer.plus(top, lane), last)
+            at = printer.at(source, printer.plus(printer.times(row, stride), start))
+            rows.append(emit.load(Value(at, printer.dtype), lanes, mask))
+        target = printer.times(start, literal(width, INT64))
+        target = printer.plus(target, printer.times(vector, literal(lanes, INT64)))
         for lane, row in enumerate(turn(emit, rows)):
-            offset = literal(lane * width + vector * lanes, INT64)
-            emit.store(row, Value(printer.at(target, offset), printer.dtype))
+            at = printer.at(printer.at(to, target), literal(lane * width, INT64))
+            emit.store(row, Value(at, printer.dtype))
 
     def chunk(start: Value, mask: Value | None) -> None:
-        for vector in range(width // lanes):
+        def one(vector: Value, state: Carried) -> Carried:
             square(start, vector, mask)
+            return state
+
+        repeat(emit, literal(width // lanes, INT64), 1, {}, one)
 
     def whole(start: Value, state: Carried) -> Carried:
         chunk(start, None)
         return state
 
-    exact = is_constant(depth) and int(depth.text) % lanes == 0
+    k = printer.product.k
+    exact = isinstance(k, int) and k % lanes == 0  # and blocks of terms are whole vectors
     full = printer.times(printer.quotient(depth, lanes), literal(lanes, INT64))
     repeat(emit, full, lanes, {}, whole)
     if exact:

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from .control import Carried, is_constant, repeat, when
+from .control import Carried, repeat, when
 from .emitter import Emitter, Value, literal
 from .expressions import INT32, INT64, DType
 from .gemm_code import ProductPrinter
 from .gemm_pack import copy_rows, mask_part, turn_rows
+from .gemm_stream import Dim
 from .target import Target
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ MOST_ROWS: Final = 144
 """Rows of A that are packed together; each time a panel of B is packed it serves so many."""
 BLOCK_BYTES: Final = 192 * 1024
 """Up to this size a block of C is cut for an epilogue, which then finds it in the cache."""
+FEWER: Final = 4
+"""Rows of the tiles for what is left below whole ones: enough to keep multipliers busy."""
 VECTORS: Final = 2
 """Vector registers across a tile."""
 
@@ -68,15 +71,15 @@ class Sizes:
         fitting = BLOCK_BYTES // (product.n * product.dtype.itemsize) // self.height
         return max(1, min(most // self.height, fitting)) * self.height
 
-    def workspace(self, product: Product, n: int, k: int) -> int:
-        """Return the elements of the workspace of one thread, for sizes n and k."""
+    def workspace(self, product: Product, n: int, k: Dim) -> Dim:
+        """Return the elements of the workspace of one thread, for sizes n and k (maybe open)."""
         return self.packed_a(product) + self.packed_b(product, n, k) + self.block(product)
 
     def packed_a(self, product: Product) -> int:
         """Return the elements of the packed rows of A."""
         return self.rows(product) // self.height * self.depth(product) * self.tall
 
-    def packed_b(self, product: Product, n: int, k: int) -> int:
+    def packed_b(self, product: Product, n: int, k: Dim) -> Dim:
         """Return the elements of the packed panels of B; squares may reach beyond its depth."""
         if product.whole:
             return -(-n // self.wide) * self.wide * (k + self.lanes)
@@ -84,7 +87,8 @@ class Sizes:
 
     def block(self, product: Product) -> int:
         """Return the elements of a block of C that is not kept."""
-        return self.rows(product) * int(product.n) if product.local else 0
+        size = self.rows(product) * int(product.n) if product.local else 0
+        return -(-size // self.wide) * self.wide
 
 
 @dataclass(frozen=True)
@@ -195,14 +199,14 @@ class PackedPrinter(ProductPrinter):
         repeat(self.emit, self.panels_across(), 1, {}, one)
 
     def first_strip(self, panel: Panel, b: str, column: Value, rows: Value) -> Value:
-        """Pack a panel, along with the products of a first strip if that is whole.
+        """Pack a panel; for few rows along with the products of a first strip if that is whole.
 
         Return how many rows are done.
         """
         emit, none = self.emit, literal(0, INT64)
         if self.product.whole:
             return none
-        if self.product.transpose_b:
+        if self.product.transpose_b or not self.product.width:
             self.pack_b(b, column, panel.depth, panel.packed)
             return none
         enough = emit.compare("ge", rows, self.height)
@@ -245,9 +249,9 @@ class PackedPrinter(ProductPrinter):
         emit = self.emit
         deep = literal(self.deep * self.tall, INT64)
 
-        def of(height: int) -> Callable[[Value, Carried], Carried]:
+        def of(height: int, first: Value) -> Callable[[Value, Carried], Carried]:
             def body(row: Value, state: Carried) -> Carried:
-                row = self.plus(row, done) if height == self.height else row
+                row = self.plus(row, first)
                 strip = self.quotient(row, self.height)
                 inside = emit.sub(row, self.times(strip, literal(self.height, INT64)))
                 at = self.at(self.a_at, self.plus(self.times(strip, deep), inside))
@@ -256,29 +260,12 @@ class PackedPrinter(ProductPrinter):
 
             return body
 
-        whole = self.times(self.quotient(rows, self.height), literal(self.height, INT64))
-        left = whole if done.text == "0" else emit.sub(whole, done)
-        repeat(emit, left, self.height, {}, of(self.height))
-        if is_constant(rows):
-            if whole.text != rows.text:
-                of(int(rows.text) - int(whole.text))(whole, {})
-            return
-        row, height = whole, 1 << (self.height - 1).bit_length() - 1
-        while height:
-            body = of(height)
-
-            def short(
-                state: Carried,
-                body: Callable[[Value, Carried], Carried] = body,
-                row: Value = row,
-                height: int = height,
-            ) -> Carried:
-                body(row, {})
-                return {"row": emit.add(row, height)}
-
-            enough = emit.compare("ge", emit.sub(rows, row), height)
-            row = when(emit, enough, {"row": row}, short)["row"]
-            height //= 2
+        border = done
+        for height in dict.fromkeys((self.height, FEWER, 1)):
+            left = self.quotient(emit.sub(rows, border), height)
+            left = self.times(left, literal(height, INT64))
+            repeat(emit, left, height, {}, of(height, border))
+            border = self.plus(border, left)
 
     def tile(
         self, panel: Panel, a: str, row: Value, height: int,
@@ -320,13 +307,14 @@ class PackedPrinter(ProductPrinter):
             return result
 
         sums = repeat(emit, panel.depth, 1, sums, term)
+        inside = [mask_part(emit, panel.mask, v, lanes) for v in range(VECTORS)]
+        kept = [self.kept_before(panel.more, mask) for mask in inside]
         for r, v in places:
             place = Value(self.place(c, r, v), self.dtype)
-            inside = mask_part(emit, panel.mask, v, lanes)
             found = sums[f"{r}.{v}"]
             if panel.more is not None:
-                found = emit.add(found, self.so_far(panel.more, place, inside))
-            emit.store(found, place, inside)
+                found = emit.add(found, emit.load(place, lanes, kept[v]))
+            emit.store(found, place, inside[v])
 
     def ahead(self, panel: Panel, strip: Value) -> Callable[[Value], str] | None:
         """Return what the tiles of a strip fetch at each step: each of two strips half a panel."""
@@ -359,12 +347,12 @@ class PackedPrinter(ProductPrinter):
         across = self.times(literal(row, INT64), self.ldc)
         return self.at(c, self.plus(across, vector * self.lanes))
 
-    def so_far(self, more: Value, place: Value, inside: Value | None) -> Value:
-        """Return the sums of earlier terms, or zeros if these are the first."""
+    def kept_before(self, more: Value | None, inside: Value | None) -> Value | None:
+        """Return where C holds sums of earlier terms; if these are the first, nowhere."""
+        if more is None:
+            return None
         mask = self.emit.splat(more, self.lanes)
-        if inside is not None:
-            mask = self.emit.binary("and", mask, inside)
-        return self.emit.load(place, self.lanes, mask)
+        return mask if inside is None else self.emit.binary("and", mask, inside)
 
     # -- packing -----------------------------------------------------------------------------
 

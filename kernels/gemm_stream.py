@@ -7,7 +7,7 @@ of two vectors, which are rows of A; sums are turned back when they are complete
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .control import Carried, repeat
 from .emitter import Emitter, Value, literal
@@ -19,6 +19,8 @@ from .target import Target
 if TYPE_CHECKING:
     from .gemm import Product
 
+Dim: TypeAlias = Any
+"""A size: an int, or what adds and multiplies like one."""
 ROWS: Final = 6
 """Rows of B in a tile: no more than a set of the first-level cache holds, since they lie a power of
 two apart as a rule."""
@@ -26,10 +28,12 @@ VECTORS: Final = 2
 """Vector registers of rows of A in a tile."""
 
 
-def stream_workspace(lanes: int, m: int, k: int) -> int:
-    """Return the elements of one thread's workspace."""
+def stream_workspace(lanes: int, m: int, k: Dim) -> Dim:
+    """Return the elements of one thread's workspace; k may be open, as plans have it."""
     wide = VECTORS * lanes
-    return -(-m // wide) * wide * (k + lanes)
+    rows = -(-m // wide) * wide
+    depth = (-(-k // wide) + 1) * wide if isinstance(k, int) else k + lanes
+    return rows * depth
 
 
 class StreamPrinter(ProductPrinter):

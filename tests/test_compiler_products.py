@@ -122,3 +122,22 @@ def test_an_update_that_reads_its_weight_otherwise_is_not_done_in_place() -> Non
     assert not plan.in_place
     wanted = given[1] - given[0].astype(np.float64) @ given[1]
     np.testing.assert_allclose(plan(*given)[0], wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize("columns", [31, 64, 331])
+def test_sums_over_rows_are_cut_by_columns_and_the_same_for_any_number_of_threads(
+    columns: int,
+) -> None:
+    def sums(x: Any, y: Any, bias: Any) -> Any:
+        total = ops.sum(x * y, 0)
+        return bias - total, ops.sum(x, 0)
+
+    given = random((37, columns), (37, columns), (columns,))
+    x, y, bias = given
+    wanted = (bias - (x.astype(np.float64) * y).sum(0), x.astype(np.float64).sum(0))
+    alone, shared = build(sums, given, 1), build(sums, given, 3)
+    for found, value in zip(alone(*given), wanted, strict=True):
+        np.testing.assert_allclose(found, value, atol=1e-4)
+    for _ in range(5):
+        for found, value in zip(shared(*given), alone(*given), strict=True):
+            np.testing.assert_array_equal(found, value)

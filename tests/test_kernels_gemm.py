@@ -73,7 +73,7 @@ def run(
     ctypes.CFUNCTYPE(None, *kinds)(library[kernel.name])(*pointers, *ints)
 
 
-def bias_relu(dtype: Any, n: int) -> Function:
+def bias_relu(dtype: Any, n: Any) -> Function:
     """Add a value per column and one per row, a residual, and cut below zero."""
     c, bias, rows, residual = (Buffer(x, dtype) for x in ("c", "bias", "per_row", "residual"))
     at = affine(("first", n), ("i", n), "j")

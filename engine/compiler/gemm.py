@@ -21,7 +21,7 @@ from ..shape import Aval
 from .access import Access, natural_strides
 from .debug import show
 from .graph import Node, Value
-from .loop_kernel import LoopKernel
+from .loop_kernel import COLUMNS_APART, LoopKernel
 from .lower import lower_epilogue
 from .native_ops import Setting
 from .space import Space, column_advance
@@ -32,10 +32,6 @@ FEWEST_LOCAL = 12
 """Rows of a block of C that must fit in the cache if it is not to be kept."""
 WHOLE_BYTES = 256 * 1024
 """Up to this size all of B is packed at once, and stays in the cache for all rows."""
-COLUMNS_APART = 32
-"""Shares of columns begin at multiples of this number: a panel's width, and whole lines."""
-LINE = 16
-"""Elements to whose multiples a workspace is rounded up: at least a line of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,9 @@ class Epilogue:
     @property
     def pointwise(self) -> bool:
         """Whether it can be done for some columns alone."""
-        return column_advance(self.space, self.stored, self.product) is not None
+        return not self.space.inner and (
+            column_advance(self.space, (*self.stored, self.product)) is not None
+        )
 
     def lower(self, form: Form) -> LoopKernel:
         """Return it as the chosen kernel calls it."""
@@ -204,8 +202,12 @@ def lower_gemm(
         advance = lowered.advance or (0,) * len(lowered.buffers)
         taken += [(v, by, 0) for v, by in zip(lowered.buffers[1:], advance[1:], strict=True)]
     if isinstance(kernel, PackedGemm | StreamGemm):
-        across = shape.n if isinstance(kernel, PackedGemm) else shape.m
-        size = -(-kernel.workspace(across, shape.k) // LINE) * LINE
+        # As large as for the largest size alike: how far parts are apart is in the plan's code.
+        deepest = shape.k
+        if form.whole and runtime_k:
+            deepest = WHOLE_BYTES // (shape.n * dtype.itemsize)
+        across = shape.n if isinstance(kernel, PackedGemm) else FEW_ROWS
+        size = kernel.workspace(across, deepest)
         held = setting.temporary(Aval((setting.threads * size,), dtype))
         taken.append((held, 0, size * dtype.itemsize))
     if isinstance(kernel, BlasGemm):

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...kernels.loops import Expr, Function, Statement
+from ...kernels.runtime import Rows
 from .graph import Value
+
+COLUMNS_APART = 32
+"""Shares of columns begin at multiples of this number: whole lines of the cache, and panels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,17 @@ class LoopKernel:
     ints: tuple[int, ...]
     advance: tuple[int, ...] | None = None
     """Bytes from one row to the next of each buffer, where some rows can be run alone."""
+    columns: bool = False
+    """Whether these are columns; their number is then the last of the sizes."""
+
+    @property
+    def rows(self) -> Rows | None:
+        """How a step of this kernel alone is cut for several threads."""
+        if self.advance is None:
+            return None
+        if self.columns:
+            return Rows(len(self.ints) - 1, self.advance, grain=COLUMNS_APART)
+        return Rows(0, self.advance)
 
 
 @dataclass(slots=True)

@@ -139,8 +139,8 @@ class Planner:
             lowered = lower_space(group.space, stored)
             kernel: Kernel = lowered.function
             show("loops", kernel)
-            rows = None if lowered.advance is None else Rows(0, lowered.advance)
-            steps = [NativeStep(kernel, lowered.buffers, lowered.ints, tuple(stored), group, rows)]
+            writes = tuple(stored)
+            steps = [NativeStep(kernel, lowered.buffers, lowered.ints, writes, group, lowered.rows)]
         elif group.kind == "gemm":
             step = self._lower_gemm(group)
             if step is None:

@@ -388,21 +388,33 @@ def staged(space: Space, stored: Sequence[Value]) -> list[Value] | None:
     return None if kinds & {"max", "min"} else []
 
 
-def column_advance(space: Space, bases: Sequence[Value], product: Value) -> dict[Value, int] | None:
-    """Return by how many bytes each buffer moves from column to column of a gemm's epilogue.
+def column_advance(space: Space, bases: Sequence[Value]) -> dict[Value, int] | None:
+    """Return by how many bytes each buffer moves from one turn of the vector loop to the next.
 
-    None where columns depend on each other, or a buffer is read in several ways.
+    None where these turns depend on each other, or a buffer is read in several ways. ``bases`` are
+    the values that are stored.
     """
-    if space.inner or space.sinks or space.tail:
+    if space.row_schedule or space.sinks or space.tail:
         return None
     found: dict[Value, int] = {}
-    for value in {product: None, **dict.fromkeys(space.leaves), **dict.fromkeys(bases)}:
+    for value in dict.fromkeys((*space.leaves, *bases)):
         access = space.leaves.get(value)
         strides = natural_strides(value.sizes) if access is None else access.strides
         base = value if access is None else access.base
         classes = space.axes[value]
         axis = classes.index(space.vector) if space.vector in classes else None
         move = 0 if axis is None else strides[axis] * value.aval.dtype.itemsize
+        if not isinstance(move, int):
+            return None
         if found.setdefault(base, move) != move:
             return None
     return found
+
+
+def sums_columns(space: Space, stored: Sequence[Value]) -> bool:
+    """Return whether a kernel only reduces over the leading axis, each column by itself."""
+    down = space.inner == (space.leading,) and space.outer == (space.vector,)
+    known = isinstance(space.extents.get(space.vector), int)
+    if not down or not known or any(space.vector not in space.axes[value] for value in stored):
+        return False
+    return column_advance(space, stored) is not None
