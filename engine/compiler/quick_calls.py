@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...kernels.fast_call import Expected, fast_call
 from .. import random as streams
 from ..autograd.tensor_hooks import hooked
 from ..context import context
@@ -27,8 +28,8 @@ from .structure import LEAF, unflatten
 MAX_QUICK = 4
 """Generated functions that a call tries, the latest first."""
 
-MAX_CHECKS = 256
-"""Lines of a function: with more arguments than these look at, the long way costs little more."""
+MAX_LEAVES = 64
+"""Arguments beyond which the long way costs little more."""
 
 QuickCall = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 """Returns the results for these arguments; ``OTHER`` where the call is another one."""
@@ -59,7 +60,7 @@ def quick_call(
     writer = Writer(path)
     given = [(f"a{i}", f"args[{i}]", arg) for i, arg in enumerate(args)]
     given += [(f"k{i}", f"kwargs.get({n!r}, missing)", kwargs[n]) for i, n in enumerate(kwargs)]
-    fits = all(writer.argument(*each) for each in given) and len(writer.lines) <= MAX_CHECKS
+    fits = all(writer.argument(*each) for each in given) and writer.count <= MAX_LEAVES
     return writer.write(len(args), len(kwargs)) if fits else None
 
 
@@ -78,7 +79,10 @@ class Writer:
             "parameters": [t for t in path.call.writes if isinstance(t, Parameter)],
         }  # fmt: skip
         self.lines: list[str] = []
-        self.slots: list[str] = []
+        self.slots: list[str | int] = []
+        """What stands in for each array of the plan: a name in the text, or an address."""
+        self.expected: dict[str, np.ndarray] = {}
+        """Arrays that those of tensors must be like, by the tensors' names."""
         self.count = 0
         """Leaves of the arguments so far."""
 
@@ -112,20 +116,17 @@ class Writer:
         kind, i = leaf.__class__, self.count
         self.count += 1
         if kind is Tensor:
-            shape, dtype = self.bind(f"s{i}", leaf.data.shape), self.bind(f"t{i}", leaf.data.dtype)
-            whole = self.bind(f"w{i}", np.empty(leaf.data.shape, leaf.data.dtype).strides)
-            self.test(f"{name}.__class__ is not Tensor")
-            self.lines.append(f"d{i} = {name}.data")
-            self.test(f"d{i}.dtype is not {dtype} or d{i}.shape != {shape}")
-            self.test(f"d{i}.strides != {whole}")
             if self.path.owned:
+                self.test(f"{name}.__class__ is not Tensor")
+                self.lines.append(f"d{i} = {name}.data")
                 self.test(f"id(d{i} if d{i}.base is None else owner(d{i})) in owned")
-            self.slots.append(f"id(d{i})")
-            return leaf.data.strides == self.names[whole]
+            self.slots.append(name)
+            self.expected[name] = leaf.data
+            return leaf.data.flags.c_contiguous
         if kind is float and is_input(leaf, i, self.path.promoted):
             self.test(f"{name}.__class__ is not float")
             self.lines.append(f"d{i} = array({name}, float32)")
-            self.slots.append(f"id(d{i})")
+            self.slots.append(f"d{i}")
             return True
         if isinstance(leaf, Parameter):
             self.test(f"{name} is not {self.bind(f'e{i}', leaf)}")
@@ -136,43 +137,70 @@ class Writer:
             return True
         return False
 
-    def write(self, count: int, named: int) -> QuickCall:
+    def write(self, count: int, named: int) -> QuickCall | None:
         """Write the whole function around the checks of its arguments."""
         before, self.lines = self.lines, []
-        self.test(f"len(args) != {count} or len(kwargs) != {named} or not context.jit")
+        kwargs = f"len(kwargs) != {named}" if named else "kwargs"
+        self.test(f"{kwargs} or len(args) != {count} or not context.jit")
         self.test("traces or records or hooked")
         self.test("Plan.run is not run")  # the profiler measures plans
         self.lines += before
         self.test("not hold()")
-        self._captured()
+        keys = self._captured()
         made = self._made()
-        self.lines.append(f"with lock: call(pack(address, {', '.join(self.slots)}))")
+        if not self._run(keys):
+            return None
         self.lines += [*self._settled(made), *self._wrapped(made)]
         text = "def quick(args, kwargs):\n" + "".join(f"    {line}\n" for line in self.lines)
         exec(compile(text, "<quick call>", "exec"), self.names)
         return self.names["quick"]
 
-    def _captured(self) -> None:
-        """Look whether the captured tensors still have the arrays of the last call."""
+    def _captured(self) -> list[str]:
+        """Look whether the captured tensors still have the arrays of the last call.
+
+        Return the lines that draw the random keys.
+        """
         path = self.path
         for number, (tensor, array) in enumerate(path.held or ()):
             known = self.bind(f"h{number}", array)
             self.test(f"{self.bind(f'c{number}', tensor)}.data is not {known}")
-        if path.outcomes and path.draws:
-            self.lines += ["stream = state()", "before = stream.save()"]
         keys = {position: self.bind(f"q{position}", key) for position, key in path.keys}
-        self.lines += [f"w{name} = {name}.take().data" for name in keys.values()]
         fixed = [*path.arrays, *path.plan.shared]
-        self.bind("keep", fixed)
-        self.slots += [
-            f"id(w{keys[i]})" if i in keys else repr(id(array)) for i, array in enumerate(fixed)
-        ]
+        self.bind("keep", (path.plan, fixed))
+        self.slots += [f"w{keys[i]}" if i in keys else id(array) for i, array in enumerate(fixed)]
+        before = ["stream = state()", "before = stream.save()"] if path.outcomes and keys else []
+        return [*before, *(f"w{name} = {name}.take().data" for name in keys.values())]
+
+    def _run(self, keys: Sequence[str]) -> bool:
+        """Write the call of machine code, which looks at the tensors first; whether it can be."""
+        bound = self.path.plan.direct
+        assert bound is not None
+        named = [(i, slot) for i, slot in enumerate(self.slots, 1) if isinstance(slot, str)]
+        words = [bound.address, *(0 if isinstance(s, str) else s for s in self.slots)]
+        given = [Expected(i, self.expected[s]) if s in self.expected else i for i, s in named]
+        tensors = [(g, s) for g, (_, s) in zip(given, named, strict=True) if s in self.expected]
+        if keys or bound.keeps_blas_alone:  # keys are drawn, and BLAS held, when all is checked
+            self.bind("fits", fast_call(None, words, [g for g, _ in tensors], Tensor))
+            self.test(f"not fits({', '.join(s for _, s in tensors)})")
+            self.lines += keys
+        if bound.keeps_blas_alone:
+            self.names["call"], self.names["pack"], _ = bound.parts
+            held = (s if isinstance(s, int) else self._address(s) for s in self.slots)
+            self.lines.append(
+                f"with lock: call(pack({bound.address}, {', '.join(map(str, held))}))"
+            )
+            return self.names["fits"] is not None
+        self.bind("native", fast_call(bound.function, words, given, Tensor))
+        self.lines.append(f"with lock: done = native({', '.join(s for _, s in named)})")
+        self.test("not done")
+        return self.names["native"] is not None
+
+    def _address(self, name: str) -> str:
+        return f"id({name}.data)" if name in self.expected else f"id({name})"
 
     def _made(self) -> list[str]:
         """Make the arrays of the results; return what each output of the plan is called."""
         plan = self.path.plan
-        assert plan.direct is not None
-        self.names["call"], self.names["pack"], self.names["address"] = plan.direct.parts
         for number, (shape, dtype) in enumerate(plan.made):
             if number in plan.in_place:
                 self.slots.append(self.slots[plan.in_place[number]])
@@ -181,7 +209,7 @@ class Writer:
             self.lines.append(
                 f"o{number} = empty({shape_name}, {self.bind(f'dtype{number}', dtype)})"
             )
-            self.slots.append(f"id(o{number})")
+            self.slots.append(f"o{number}")
         first = len(plan.inputs) + len(plan.shared)
         return [f"o{read.slot - first}" for read in plan.results]
 
