@@ -36,20 +36,32 @@ class Dependences:
         del self.readers[number], self.first[number], self.high[number]
 
     def convex(self, numbers: Sequence[int]) -> bool:
-        """Return whether no path leaves these groups and comes back to them."""
+        """Return whether no path leaves these groups and comes back to them.
+
+        It is looked for from both ends in turn: one of them often leads nowhere soon.
+        """
         start = min(self.first[number] for number in numbers)
-        waiting = [n for number in numbers for n in self.needs[number] if n not in numbers]
-        seen = set(waiting)
-        while waiting:
-            number = waiting.pop()
-            if self.high[number] < start:
-                continue
-            for other in self.needs[number]:
-                if other in numbers:
-                    return False
-                if other not in seen:
-                    seen.add(other)
-                    waiting.append(other)
+        end = max(self.high[number] for number in numbers)
+        back = [n for number in numbers for n in self.needs[number] if n not in numbers]
+        forth = [n for number in numbers for n in self.readers[number] if n not in numbers]
+        needed, reached = set(back), set(forth)
+        while back and forth:
+            number = back.pop()
+            if self.high[number] >= start:
+                for other in self.needs[number]:
+                    if other in numbers:
+                        return False
+                    if other not in needed:
+                        needed.add(other)
+                        back.append(other)
+            number = forth.pop()
+            if self.first[number] <= end:
+                for other in self.readers[number]:
+                    if other in numbers:
+                        return False
+                    if other not in reached:
+                        reached.add(other)
+                        forth.append(other)
         return True
 
     def merge(self, numbers: Sequence[int]) -> None:
