@@ -64,9 +64,9 @@ class NativeOp:
 @cache
 def native_ops() -> dict[str, NativeOp]:
     """Return the ops of all families, by name."""
-    from . import attention, pooling, recurrent, windowed
+    from . import attention, joining, pooling, recurrent, windowed
 
-    return {**windowed.OPS, **pooling.OPS, **attention.OPS, **recurrent.OPS}
+    return {**windowed.OPS, **pooling.OPS, **attention.OPS, **recurrent.OPS, **joining.OPS}
 
 
 def native_op(node: Node) -> NativeOp | None:
