@@ -116,7 +116,7 @@ def plan_key(graph: Graph, writes: Mapping[int, int]) -> str | None:
     digest.update(repr((_sources(), machine)).encode())
     digest.update(text.encode())
     for array in graph.constants.values():
-        digest.update(np.ascontiguousarray(array))
+        digest.update(array.tobytes())
     return digest.hexdigest()
 
 
