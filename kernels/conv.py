@@ -19,6 +19,7 @@ from .conv_calls import Convolution, conv_calls
 from .expressions import FLOAT16, FLOAT32, FLOAT64
 from .gemm import blas_address
 from .runtime import Bound, Program, Slot, Step, build_entry
+from .target import Target, host
 from .windows import Padding, Pair, Window, crop, pad, patches, tap
 from .workers import thread_count
 
@@ -157,13 +158,15 @@ def _described(
 
 def _run(conv: Convolution, image: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """Run the native kernels; one of the arrays is new and gets the result."""
-    bound, temporaries = _native(conv, thread_count())
+    bound, temporaries = _native(conv, thread_count(), host())
     arrays = [np.ascontiguousarray(array) for array in (image, weight, out)]
     bound(*arrays, *(np.empty(size, conv.dtype) for size in temporaries))
 
 
 @lru_cache(256)
-def _native(conv: Convolution, threads: int) -> tuple[Bound, tuple[int, ...]]:
+def _native(conv: Convolution, threads: int, target: Target) -> tuple[Bound, tuple[int, ...]]:
+    """Return the kernels for a convolution; code is made for the target that `host` says now."""
+    assert target == host()
     found = conv_calls(conv, threads)
     roles = ("image", "weight", "out", *found.temporaries)
     places = {role: Slot("array", place) for place, role in enumerate(roles)}

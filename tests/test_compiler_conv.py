@@ -71,7 +71,7 @@ def test_what_others_read_as_well_stays_apart() -> None:
 
 
 def test_long_endings_and_other_shapes_stay_apart() -> None:
-    x, w, b, r = numbers((4, 5, 20, 9))
+    x, w, _, r = numbers((4, 5, 20, 9))
     long = plan_of(lambda x, w: ops.gelu(ops.conv2d(x, w, pad_mode="same")), x, w)
     assert ("conv2d",) in kernels_of(long)
     row = np.arange(9, dtype=np.float32)
