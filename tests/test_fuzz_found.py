@@ -53,3 +53,15 @@ def test_keys_drawn_before_a_call_turns_out_to_run_eagerly_are_drawn_once() -> N
     with pytest.warns(JitWarning):
         run(weight[0])
     assert streams.state().step == 1
+
+
+def test_whether_a_parameter_is_trained_is_guarded_where_code_asks() -> None:
+    weight = Parameter(Tensor(np.ones(2, F32)), name="weight")
+
+    def fn(x: Tensor) -> Tensor:
+        return x * 2 if weight.requires_grad else x
+
+    run, x = cw.jit(fn), Tensor(np.ones(2, F32))
+    for trained in (True, False, True):
+        weight.requires_grad = trained
+        np.testing.assert_array_equal(run(x).asnumpy(), fn(x).asnumpy())

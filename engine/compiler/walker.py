@@ -8,6 +8,7 @@ import types
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
+from ..parameter import Parameter
 from ..tensor import Tensor
 from .bytecode import Instruction, instructions_of
 from .chains import MISSING, Chain, Step
@@ -253,6 +254,8 @@ class Walker:
 
     def _extend(self, chain: Chain, step: Step) -> Chain | None:
         value = chain.value()
+        if isinstance(value, Parameter) and step == ("attr", "requires_grad"):
+            self._note(_longer(chain, step))  # the one attribute that changes with no new tensor
         if value is MISSING or isinstance(value, Tensor) or type(value) is HostNumber:
             return None
         if step[0] == "attr":
