@@ -65,3 +65,16 @@ def test_whether_a_parameter_is_trained_is_guarded_where_code_asks() -> None:
     for trained in (True, False, True):
         weight.requires_grad = trained
         np.testing.assert_array_equal(run(x).asnumpy(), fn(x).asnumpy())
+
+
+def test_a_number_from_outside_that_is_returned_is_that_of_the_call() -> None:
+    setting = {"count": 2}
+
+    def fn(x: Tensor) -> tuple[Tensor, Any]:
+        return x * 1, [max(0, setting["count"])]
+
+    run, x = cw.jit(fn), Tensor(np.ones(2, F32))
+    for count in (2, 1, 3, -1):
+        setting["count"] = count
+        (found,) = run(x)[1]
+        assert (type(found), found) == (int, max(0, count))

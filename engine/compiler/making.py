@@ -15,11 +15,12 @@ from .arguments import check_promoted, check_unchanged, input_tensors, inputs_am
 from .chains import Chain
 from .graph import Graph
 from .guards import Reads
+from .host_numbers import HostNumber
 from .journal import MAX_RESTARTS, Journal, Openings, Restart, containers_of, journaling
 from .plan import Plan, compile_graph
 from .replay import Effects
 from .specialisation import Specialisation, with_outcomes, writes_in_place
-from .structure import opaque_part, unflatten
+from .structure import flatten, opaque_part, unflatten
 from .trace import TracedCall, trace
 from .traced import TraceBreak
 from .unwatched import unwatched
@@ -113,6 +114,8 @@ def _traced(
                     raise EffectsAndErrorError from error
                 raise
             with unwatched():
+                for number in _numbers_in(result):
+                    journal.settle(number, "returned")
                 reads.meet_loose()
                 effects = journal.collect(result, given, reads.promoted)
         check_unchanged((args, kwargs), filled, structure)
@@ -130,6 +133,11 @@ def _traced(
         )
     check_promoted(traced, [i in promoted for i in inputs_among(leaves, promoted)])
     return Made(traced, reads, time.perf_counter() - started, effects=effects)
+
+
+def _numbers_in(result: Any) -> list[Any]:
+    """Return the numbers from outside that a result holds."""
+    return flatten(result, lambda part: type(part) is HostNumber)[0]
 
 
 def compile_call(made: Made, arguments: Arguments) -> Specialisation:
