@@ -19,7 +19,7 @@ import numpy as np
 from ..autograd.tensor_hooks import hooks_of
 from ..parameter import Parameter, switches
 from ..tensor import Tensor
-from .chains import CONTAINERS, SCALARS, Chain, Held, TooLargeError, snapshot
+from .chains import CONTAINERS, MAX_DEPTH, SCALARS, Chain, Held, TooLargeError, snapshot
 from .functions import Functions
 from .traced import TraceBreak, in_package
 
@@ -101,8 +101,7 @@ class Reads:
         """Note that the trace saw ``value`` at the end of ``chain``."""
         if type(value) in MUTATORS:
             self.note_container(chain, value)
-        if isinstance(value, tuple(MUTATORS)) and id(value) not in self.originals:
-            self.originals[id(value)] = (value, copy.copy(value))
+        self._keep_content(value)
         key = (id(chain.root), chain.kind, chain.name, chain.path)
         if key not in self.guards:
             try:
@@ -114,6 +113,16 @@ class Reads:
                 ) from None
             if is_cell(value):
                 self.add_cell(value)
+
+    def _keep_content(self, value: Any, depth: int = MAX_DEPTH) -> None:
+        """Keep what a container and those in it hold, should the code change them."""
+        if isinstance(value, (*MUTATORS, np.ndarray)):
+            if id(value) in self.originals:
+                return
+            self.originals[id(value)] = (value, copy.copy(value))
+        if depth and isinstance(value, dict | list | tuple | collections.deque):
+            for part in value.values() if isinstance(value, dict) else value:
+                self._keep_content(part, depth - 1)
 
     def note_container(self, chain: Chain, container: Any) -> None:
         """Note a container to which a chain leads."""
@@ -159,7 +168,7 @@ class Reads:
         self.hold = compile_check([*self.guards.values()], same_training([*held, *captured]))
         for chain in self.changed():
             for container, content in self.originals.values():
-                _refill(container, content)
+                refill(container, content)
             raise TraceBreak(
                 f"{chain}, outside the function, is changed by it",
                 "return the value instead",
@@ -188,10 +197,14 @@ class Reads:
         return [guard.chain for guard in self.guards.values() if not guard.holds()]
 
 
-def _refill(container: Any, content: Any) -> None:
+def refill(container: Any, content: Any) -> None:
     """Put back what a container held, so that running the code again changes it once."""
     if isinstance(container, list | bytearray):
         container[:] = content
+        return
+    if isinstance(container, np.ndarray):
+        if container.flags.writeable:
+            container[...] = content
         return
     container.clear()
     if isinstance(container, collections.deque):

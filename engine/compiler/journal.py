@@ -26,7 +26,7 @@ from ..tensor import Tensor
 from .chains import MISSING, SCALARS, Chain
 from .encoding import Encoder
 from .graph import Value
-from .guards import Reads
+from .guards import MUTATORS, Reads, refill
 from .host_numbers import Condition, HostNumber, HostTensor, Program, refuse_number
 from .locations import Location, why_not_kept
 from .printing import noting_prints
@@ -113,6 +113,8 @@ class Journal:
         """Places written to that hold no proxy, and whose value before a call matters."""
         self.contents: dict[int, Any] = {}
         """Copies of what containers held that the code adds to."""
+        self.held: list[tuple[Any, Any]] = []
+        """Containers in places that are written to, with what they held."""
         self.grown: dict[int, int] = {}
         """How many times each was added to."""
         self.calls: list[tuple[Callable[..., Any], Any]] = []
@@ -146,12 +148,14 @@ class Journal:
             else:  # another thread has set it meanwhile
                 location.active = False
         for number, content in self.contents.items():
-            _refill(self.openings.containers[number], content)
+            refill(self.openings.containers[number], content)
+        for container, content in self.held:
+            refill(container, content)
         self.active = False
         active.remove(self)
         self.older = self.text = None
         self.proxies = dict.fromkeys(self.proxies)  # which would keep all of the trace
-        for kept in (self.tensors, self.contents, self.calls):
+        for kept in (self.tensors, self.contents, self.held, self.calls):
             kept.clear()
         del self.trace
 
@@ -164,6 +168,8 @@ class Journal:
         place.begin()
         self.locations[place.identity] = place
         value = place.read()
+        if isinstance(value, (*MUTATORS, np.ndarray)):
+            self.held.append((value, value.copy()))
         proxy: Any = None
         if type(value) in (int, float) and place.identity not in self.openings.literal:
             step = self.program.add(place.read, expected=type(value))
@@ -429,11 +435,3 @@ def _innermost() -> Trace | None:
 
 def _element(array: np.ndarray, index: Any) -> Any:
     return array.item() if index is None else array.item(index)
-
-
-def _refill(container: Any, content: Any) -> None:
-    if isinstance(container, list):
-        container[:] = content
-        return
-    container.clear()
-    (container.update if isinstance(container, set | dict) else container.extend)(content)
