@@ -82,12 +82,12 @@ def _written(step: Callable[..., Any], shapes: Sequence[tuple[int, ...]], size: 
     arrays = [rng.normal(size=shape).astype(F32) for shape in shapes]
     found, wanted = (cw.Parameter(np.linspace(1, 2, size, dtype=F32)) for _ in range(2))
     run = cw.jit(lambda *tensors: step(found, *tensors), fullgraph=True)
+    given = [cw.Tensor(a) for a in arrays]
     for _ in range(2):
-        given = [cw.Tensor(a) for a in arrays]
         result, direct = run(*given), step(wanted, *given)
         np.testing.assert_allclose(result.asnumpy(), direct.asnumpy(), rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-5, atol=1e-5)
-    return str(cw.jit.explain(run)(*given))
+    return str(cw.jit.explain(run)(*given))  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def _set(parameter: Any, value: Any) -> Any:

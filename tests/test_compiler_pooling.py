@@ -32,7 +32,7 @@ def same(fn: Callable[..., Any], *arrays: np.ndarray) -> Any:
     np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-6)
     np.testing.assert_allclose(slope.asnumpy(), direct.asnumpy(), rtol=1e-6, atol=1e-6)
     for call in (run, compiled):
-        report = str(cw.jit.explain(call)(*map(cw.Tensor, arrays)))
+        report = str(cw.jit.explain(call)(*map(cw.Tensor, arrays)))  # pyright: ignore[reportFunctionMemberAccess]
         assert "host" not in report, report
     return compiled
 

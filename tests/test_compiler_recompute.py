@@ -11,6 +11,7 @@ import pytest
 from cellwire.engine import ops
 from cellwire.engine.autograd import value_and_grad
 from cellwire.engine.compiler import plan as plans
+from cellwire.engine.compiler.differentiate import differentiate
 from cellwire.engine.compiler.graph import Graph, Node, interpret, verify
 from cellwire.engine.compiler.plan import compile_graph
 from cellwire.engine.compiler.recompute import recompute
@@ -117,3 +118,30 @@ def test_a_training_step_with_norms_and_masks_gives_the_eager_numbers() -> None:
     np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-5)
     for slope, expected in zip(slopes, direct, strict=True):
         np.testing.assert_allclose(slope.asnumpy(), expected.asnumpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_a_backward_part_takes_over_no_more_than_it_needs() -> None:
+    def fn(x: Any, y: Any) -> Any:
+        total = ops.exp(x + y)
+        return ops.sum(ops.exp(ops.square(total) * (total - 1.0)))
+
+    arrays = [normal(0, 32, 32) / 8, normal(1, 32, 32) / 8]
+    graph = trace(fn, [Aval(a.shape, float32) for a in arrays]).graph
+    derivative = differentiate(graph, 1, (0, 1))
+    verify(derivative.backward)
+    made = {node.outputs[0]: node.op.name for node in graph.nodes}
+    assert [made[v] for v in derivative.residuals] == ["exp", "exp"]
+    _, *kept = interpret(derivative.forward, arrays)
+    slopes = interpret(derivative.backward, [*kept, np.ones((), F32)])
+    direct = cw.value_and_grad(fn, (0, 1))(*map(cw.Tensor, arrays))[1]
+    for slope, wanted in zip(slopes, direct, strict=True):
+        np.testing.assert_allclose(slope, wanted.asnumpy(), rtol=1e-5)
+
+
+def test_a_backward_part_reads_no_input_that_it_did_not_need() -> None:
+    def fn(x: Any, y: Any) -> Any:
+        return ops.sum(ops.square(x + y))
+
+    graph = trace(fn, [Aval((32, 32), float32)] * 2).graph
+    derivative = differentiate(graph, 1, (0, 1))
+    assert not set(graph.inputs) & set(derivative.residuals)

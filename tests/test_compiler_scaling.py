@@ -91,6 +91,6 @@ def test_a_net_in_inference_follows_its_parameters() -> None:
             change = np.linspace(0.5, 1.5, parameter.size, dtype=F32).reshape(parameter.shape)
             parameter.set_data(cw.Tensor(parameter.asnumpy() * (1 - round) + change * (k % 3 + 1)))
         np.testing.assert_allclose(run(x).asnumpy(), net(x).asnumpy(), rtol=1e-3, atol=1e-3)
-    ops_of = [line for line in str(cw.jit.explain(run)(x)).split("\n") if line.startswith("gemm")]
+    ops_of = [line for line in str(cw.jit.explain(run)(x)).split("\n") if line.startswith("gemm")]  # pyright: ignore[reportFunctionMemberAccess]
     assert len(ops_of) == 1
     assert ops_of[0].endswith("dense, add, mul, add")

@@ -13,6 +13,7 @@ from ..dtype import bool_
 from ..ops.registry import Entry
 from ..tensor import Tensor
 from .graph import Graph, Value, all_values
+from .recompute import recompute_after
 from .simplify import eliminate_dead
 from .trace import Trace, tracing
 from .traced import Traced
@@ -55,7 +56,7 @@ def differentiate(graph: Graph, results: int, wrt: Sequence[int]) -> Derivative:
         ]
         values = tuple(builder.value_of(grad) for grad in grads)
     made = Graph((), tuple(builder.nodes), values, builder.constants)
-    backward = eliminate_dead(made)
+    backward = _with_less_kept(graph, results, eliminate_dead(made), [d.ssa for d in douts])
     residuals = _residuals(backward, tuple(d.ssa for d in douts))
     return Derivative(
         Graph(graph.inputs, graph.nodes, (*graph.outputs, *residuals), graph.constants),
@@ -69,6 +70,23 @@ def differentiate(graph: Graph, results: int, wrt: Sequence[int]) -> Derivative:
         residuals,
         tuple(wrt),
     )
+
+
+def _with_less_kept(graph: Graph, results: int, backward: Graph, douts: Sequence[Value]) -> Graph:
+    """Return the backward part, which computes cheap values again instead of taking them over."""
+    constants = {**graph.constants, **backward.constants}
+    both = Graph(
+        (*graph.inputs, *douts),
+        (*graph.nodes, *backward.nodes),
+        (*graph.outputs[:results], *backward.outputs),
+        constants,
+    )
+    found = recompute_after(both, len(graph.nodes))
+    forward = set(graph.nodes)
+    nodes = tuple(node for node in found.nodes if node not in forward)
+    used = {v for node in nodes for v in node.inputs} | set(backward.outputs)
+    kept = {v: array for v, array in constants.items() if v in used}
+    return eliminate_dead(Graph((), nodes, backward.outputs, kept))
 
 
 def _entries(graph: Graph, tensors: Mapping[Value, Tensor]) -> list[Entry]:

@@ -40,11 +40,21 @@ def recompute(graph: Graph, written: Collection[Value] = ()) -> tuple[Graph, fro
     The second result are the nodes that do so. ``written`` are the inputs whose memory the plan
     writes; nothing is made to read them later.
     """
-    search = _Search(graph, written)
-    for position, node in enumerate(graph.nodes):
-        for value in node.outputs:
-            search.decide(value, position)
-    return search.rewritten() if search.again else (graph, frozenset())
+    return _Search(graph, written).run()
+
+
+def recompute_after(graph: Graph, forward: int) -> Graph:
+    """Return an equal graph whose nodes from ``forward`` on read less of what those before give.
+
+    The first part runs long before the second, which may read results of the graph and those of
+    its inputs that it reads already: others may hold something else by then.
+    """
+    late = {v for node in graph.nodes[forward:] for v in node.inputs}
+    search = _Search(graph, [v for v in graph.inputs if v not in late])
+    search.level = [int(place >= forward) for place in range(len(graph.nodes))]
+    search.apart, search.steps = [False] * len(graph.nodes), [0] * len(search.steps)
+    search.stored = set(graph.outputs)
+    return search.run()[0]
 
 
 @dataclass(slots=True)
@@ -120,19 +130,23 @@ class _Search:
             producer = self.producer.get(value)
         return value
 
+    def run(self) -> tuple[Graph, frozenset[Node]]:
+        """Decide on every value; return the graph and what is repeated in it."""
+        for position, node in enumerate(self.graph.nodes):
+            for value in node.outputs:
+                self.decide(value, position)
+        return self.rewritten() if self.again else (self.graph, frozenset())
+
     # -- decisions ----------------------------------------------------------------------------
 
     def decide(self, value: Value, made: int) -> None:
         """Find out whether a value is kept for its late readers, or what is kept instead."""
-        node = self.graph.nodes[made]
-        if value in self.stored or node.op.name not in CHEAP or _bytes(value) < SMALLEST:
+        level, late = self.level[made], self.readers.get(value, ())
+        late = [r for r in late if self.level[r] > level and not self.apart[r]]
+        if value in self.stored or not late:
             return
-        level = self.level[made]
-        late = [r for r in self.readers.get(value, ()) if self.level[r] > level]
-        late = [r for r in late if not self.apart[r]]
-        if not late:
-            return
-        kept, nodes = self._cheapest(value, late[-1])
+        cheap = self.graph.nodes[made].op.name in CHEAP and _bytes(value) >= SMALLEST
+        kept, nodes = self._cheapest(value, late[-1]) if cheap else ({value}, [])
         for other in kept - self.given:
             self.stored.add(other)
             self.last[other] = max(self.last[other], late[-1])
