@@ -93,15 +93,27 @@ def _add(window: Window, buffer: Buffer, value: Expr) -> Store:
     return Store(buffer.name, pixel, load(buffer, pixel) + value)
 
 
-def max_pool(window: Window, dtype: DType) -> Function:
-    """Build (x, out, taps): maxima and the first position of each; NaN wins."""
+def max_pool(window: Window, dtype: DType, with_taps: bool = True) -> Function:
+    """Build (x, out, taps): maxima and the first position of each; NaN wins.
+
+    Where positions are compared in registers, they need not be written: (x, out).
+    """
     x, out, taps = Buffer("x", dtype), Buffer("out", dtype), Buffer("taps", INT32)
-    unrolled = window.kernel[0] * window.kernel[1] <= MOST_TAPS
-    search = _unrolled_search if unrolled else _search_in_memory
-    return _function("max_pool", (x, out, taps), *search(window, x, out, taps))
+    if not is_unrolled(window):
+        return _function("max_pool", (x, out, taps), *_search_in_memory(window, x, out, taps))
+    if not with_taps:
+        return _function("max_pool", (x, out), *_unrolled_search(window, x, out, None))
+    return _function("max_pool", (x, out, taps), *_unrolled_search(window, x, out, taps))
 
 
-def _unrolled_search(window: Window, x: Buffer, out: Buffer, taps: Buffer) -> tuple[Loop, ...]:
+def is_unrolled(window: Window) -> bool:
+    """Return whether the positions of a maximum are compared in registers."""
+    return window.kernel[0] * window.kernel[1] <= MOST_TAPS
+
+
+def _unrolled_search(
+    window: Window, x: Buffer, out: Buffer, taps: Buffer | None
+) -> tuple[Loop, ...]:
     """Compare all positions of an output before it is written."""
     body: list[Statement] = []
     best: Expr | None = None
@@ -115,11 +127,15 @@ def _unrolled_search(window: Window, x: Buffer, out: Buffer, taps: Buffer) -> tu
         wins = Var(f"wins{number}", (seen > best).dtype)
         body.append(Let(wins.name, _wins(seen, best)))
         body.append(Let(f"best{number}", select(wins, seen, best)))
-        body.append(Let(f"where{number}", select(wins, const(number, INT32), where)))
-        best, where = Var(f"best{number}", x.dtype), Var(f"where{number}", INT32)
+        best = Var(f"best{number}", x.dtype)
+        if taps is not None:
+            body.append(Let(f"where{number}", select(wins, const(number, INT32), where)))
+            where = Var(f"where{number}", INT32)
     assert best is not None
     at = _output(window)
-    body += [Store(out.name, at, best), Store(taps.name, at, where)]
+    body.append(Store(out.name, at, best))
+    if taps is not None:
+        body.append(Store(taps.name, at, where))
     return (_over_outputs(window, tuple(body)),)
 
 

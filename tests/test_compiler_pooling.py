@@ -90,3 +90,16 @@ def test_a_large_window_takes_the_first_of_equals() -> None:
     best, at = ops.max_pool2d(x, 7, 1, return_indices=True)
     assert best.asnumpy().any() == 0
     assert at.asnumpy().ravel().tolist() == [0, 1, 8, 9]
+
+
+def test_places_of_maxima_are_written_only_where_something_reads_them() -> None:
+    def places(fn: Callable[..., Any]) -> int:
+        x = cw.Tensor(images(2, 3, 8, 8))
+        explained = cw.jit.explain(cw.jit(fn))(x)  # pyright: ignore[reportFunctionMemberAccess]
+        return explained.report.code.count("taps: int32")
+
+    def pooled(x: Any) -> Any:
+        return ops.exp(ops.max_pool2d(x, 2))
+
+    assert places(pooled) == 0
+    assert places(cw.value_and_grad(lambda x: ops.sum(pooled(x)))) == 2

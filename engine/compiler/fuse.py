@@ -5,7 +5,6 @@ Groups stay *convex*: no path leaves a group and comes back (``dependences.py``)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,6 +15,7 @@ from ...kernels.loops import LoopError, Var
 from ..dtype import bfloat16
 from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
 from .access import Access, natural_strides, view_access
+from .cost import repeats_much
 from .dependences import Dependences
 from .gemm import gemm_shape, operand
 from .graph import Graph, Node, Value, all_values
@@ -41,13 +41,6 @@ COPY = Op(
     "Copy a strided view into memory of its own.",
     lambda tensor: ((tensor,), {}),
 )
-EXPENSIVE = frozenset(
-    ("div", "sqrt", "rsqrt", "reciprocal", "exp", "log", "log1p", "expm1", "pow", "tanh", "erf",
-     "sigmoid", "sin", "cos", "softplus", "silu", "mish", "logsigmoid")
-)  # fmt: skip
-"""Ops that take as long as several others."""
-MOST_REPEATED = 4
-"""The share of a kernel's elements, one in so many, for which such an op may not be repeated."""
 REDUCTIONS = ("sum", "prod", "max", "min")
 
 
@@ -375,6 +368,10 @@ class Fuser:
         found = self.accesses.get(value)
         return Access(value, natural_strides(value.sizes)) if found is None else found
 
+    def is_read(self, value: Value) -> bool:
+        """Return whether a node reads a value, or the graph returns it."""
+        return value in self.kept or value in self.readers
+
     def stored(self, space: Space) -> list[Value]:
         """Return the values of a group that something outside it needs."""
         inside = set(space.nodes)
@@ -415,25 +412,6 @@ class Fuser:
         """Return the groups so that each comes after those it needs, else in program order."""
         last = {number: self.position[g.nodes[-1]] for number, g in self.groups.items()}
         return [self.groups[number] for number in self.dependences.ordered(last)]
-
-
-def repeats_much(space: Space) -> bool:
-    """Return whether expensive work on few elements would be done anew for most of all elements.
-
-    A value is computed in the innermost of its loops, once for each turn of those around it.
-    """
-    order = (*space.outer, *space.inner)
-    total = math.prod(space.extents.values())
-    for node in space.nodes:
-        output = node.outputs[0]
-        if node.op.name in EXPENSIVE and output not in space.tail:
-            classes = space.classes(output)
-            depth = max((order.index(c) + 1 for c in classes), default=0)
-            turns = math.prod(space.extents[c] for c in order[:depth])
-            own = math.prod(space.extents[c] for c in classes)
-            if turns > own and turns * MOST_REPEATED >= total:
-                return True
-    return False
 
 
 def storable(space: Space, stored: Sequence[Value]) -> bool:

@@ -41,6 +41,8 @@ class Setting:
     """How an input lies there, for ops that read it otherwise."""
     temporary: Callable[[Aval], Value]
     """A value that lives in the arena for the op's steps."""
+    needs: Callable[[Value], bool]
+    """Whether anything reads an output."""
     threads: int
     nodes: Sequence[Node] = ()
     """The op's node and those that its kernel ends with."""

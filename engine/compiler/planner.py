@@ -87,7 +87,9 @@ class Planner:
         """The inputs that values are written over."""
         self.alone = False
         self.threads = thread_count()
-        self.setting = Setting(self._base, self._access, self._temporary, self.threads)
+        self.setting = Setting(
+            self._base, self._access, self._temporary, fuser.is_read, self.threads
+        )  # fmt: skip
 
     def build(self) -> Plan:
         """Return the plan."""

@@ -47,8 +47,12 @@ def _forward(node: Node, setting: Setting) -> list[KernelStep]:
     if any(window.padding):
         x = setting.temporary(_padded(image, window))
         steps += _pad(image, x, window, lowest, setting)
-    function = _function(node, window)
-    return [*steps, _step(function, (x, *node.outputs), node.outputs, setting)]
+    function, outputs = _function(node, window), node.outputs
+    unread = len(outputs) > 1 and not setting.needs(outputs[1])
+    if unread and pool_native.is_unrolled(window):
+        outputs = outputs[:1]
+        function = pool_native.max_pool(window, image.aval.dtype.numpy, with_taps=False)
+    return [*steps, _step(function, (x, *outputs), outputs, setting)]
 
 
 def _gradient(node: Node, setting: Setting) -> list[KernelStep]:
