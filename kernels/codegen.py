@@ -101,7 +101,12 @@ def make_machine(target: Target, quick: bool = False) -> binding.TargetMachine:
 
 @cache
 def initialize() -> None:
-    """Make LLVM ready for this machine."""
+    """Make LLVM ready for this machine.
+
+    Its reduction of address computations in loops is left out, in the whole process: the printers
+    write addresses as they are to be, and it takes a third of all compile time.
+    """
+    binding.set_option("cellwire", "-disable-lsr")
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
