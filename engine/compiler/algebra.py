@@ -16,6 +16,7 @@ import numpy as np
 
 from ..ops.registry import OPS, Pointwise
 from ..shape import Aval
+from .algebra_pieces import put_together
 from .algebra_views import VIEW_RULES, without_broadcasts
 from .casts import shorter_cast
 from .graph import Node, Value
@@ -214,7 +215,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "identity": (_copied,),
     "stop_gradient": (_copied,),
     "cast": (shorter_cast,),
-    "add": (Neutral((0, 1), 0, -1.0), _added_negative),
+    "add": (Neutral((0, 1), 0, -1.0), _added_negative, put_together),
     "sub": (Neutral((1,), 0, 1.0), _with_itself(0), _added_negative),
     "mul": (Neutral((0, 1), 1), _absorbed, _by_minus_one, _signs_cancel),
     "div": (Neutral((1,), 1), _by_power_of_two, _signs_cancel),

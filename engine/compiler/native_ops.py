@@ -66,9 +66,10 @@ class NativeOp:
 @cache
 def native_ops() -> dict[str, NativeOp]:
     """Return the ops of all families, by name."""
-    from . import attention, joining, pooling, recurrent, windowed
+    from . import attention, moving, pooling, recurrent, windowed
 
-    return {**windowed.OPS, **pooling.OPS, **attention.OPS, **recurrent.OPS, **joining.OPS}
+    families = (windowed, pooling, recurrent, attention, moving)
+    return {name: op for family in families for name, op in family.OPS.items()}
 
 
 def native_op(node: Node) -> NativeOp | None:

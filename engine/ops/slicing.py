@@ -136,6 +136,47 @@ def unslice(
     }  # fmt: skip
 
 
+def _assemble_kernel(*pieces: np.ndarray, shape: Shape, places: tuple[Any, ...]) -> np.ndarray:
+    whole = np.zeros(shape, pieces[0].dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    for piece, place in zip(pieces, places, strict=True):
+        whole[tuple(slice(*item) for item in place)] += piece
+    return whole
+
+
+def _assemble_grad(ctx: GradContext) -> Grads:
+    ranges = [tuple(zip(*place, strict=True)) for place in ctx.attrs["places"]]
+    return tuple(strided_slice(ctx.dout, *item) for item in ranges)
+
+
+@op(
+    infer=lambda *pieces, shape, places: Aval(shape, pieces[0].dtype),
+    kernel=_assemble_kernel,
+    grad=_assemble_grad,
+    lowering=Host("writes pieces into zeros"),
+    category="gradient",
+    inputs=("pieces",),
+    variadic=True,
+)
+def assemble(pieces: Sequence[TensorLike], shape: Shape, places: tuple[Any, ...]) -> Call:
+    """Put pieces that do not overlap into zeros of ``shape``: the sum of several ``unslice``.
+
+    Parameters
+    ----------
+    pieces : sequence of Tensor
+        The pieces.
+    shape : tuple of int
+        Shape of the whole.
+    places : tuple
+        For each piece and axis the range that it fills: begin, end and step.
+
+    Returns
+    -------
+    Tensor
+        Zeros with the pieces added in their places, so that -0.0 becomes 0.0.
+    """
+    return tuple(as_tensor(piece) for piece in pieces), {"shape": tuple(shape), "places": places}
+
+
 def narrow(input: Tensor, axis: int, start: Dim, end: Dim) -> Tensor:
     """Return the range ``start..end`` of one axis."""
     ndim = len(input.shape)

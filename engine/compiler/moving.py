@@ -1,0 +1,271 @@
+"""Joining, padding, repeating and putting back parts: native steps that copy elements."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...kernels.loops import DTYPES
+from ...kernels.moves import Move, assemble
+from ...kernels.runtime import Rows
+from ..ops.subscripts import decode
+from .access import Access, natural_strides
+from .graph import Node, Value
+from .native_ops import KernelStep, NativeOp, Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where a whole input goes: a view of the output, over whose axes the input broadcasts."""
+
+    value: Value
+    target: Access
+    sizes: tuple[int, ...]
+    piece: tuple[slice, ...] = ()
+    """The range of the input that is meant, if not all of it."""
+    repeated: bool = False
+    """Whether the view has an axis of repetitions before each axis of the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What an output consists of: a number, where it is seen, and parts, the last on top."""
+
+    parts: list[Part]
+    fill: float | None = None
+    plus_zero: bool = False
+
+
+def _view(value: Value, look: Callable[[np.ndarray], np.ndarray]) -> tuple[Access, tuple[int, ...]]:
+    """Return how a view of a value lies in its memory, and its shape.
+
+    The array that is looked at has one element in memory: only its addresses count.
+    """
+    shape, strides = value.sizes, natural_strides(value.sizes)
+    base = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), shape, strides, writeable=False)
+    seen = look(base)
+    start = base.__array_interface__["data"][0]
+    offset = seen.__array_interface__["data"][0] - start
+    return Access(value, tuple(seen.strides), offset), tuple(seen.shape)
+
+
+def _part(value: Value, output: Value, look: Callable[[np.ndarray], np.ndarray]) -> Part:
+    return Part(value, *_view(output, look))
+
+
+def _joined(node: Node) -> Picture:
+    axis: Any = node.attributes["axis"]
+    output, start = node.outputs[0], 0
+    parts: list[Part] = []
+    for value in node.inputs:
+        end = start + value.sizes[axis]
+        place = (*(slice(None),) * axis, slice(start, end))
+        parts.append(_part(value, output, lambda whole, place=place: whole[place]))
+        start = end
+    return Picture(parts)
+
+
+def _unsliced(node: Node) -> Picture:
+    attrs: dict[str, Any] = node.attributes
+    ranges = zip(attrs["begin"], attrs["end"], attrs["strides"], strict=True)
+    place = tuple(slice(*item) for item in ranges)
+    return Picture([_part(node.inputs[0], node.outputs[0], lambda whole: whole[place])], 0)
+
+
+def _put_back(node: Node) -> Picture:
+    place = decode(node.attributes["key"])  # pyright: ignore[reportArgumentType]
+    return Picture([_part(node.inputs[0], node.outputs[0], lambda whole: whole[place])], 0)
+
+
+def _put(node: Node) -> Picture:
+    place = decode(node.attributes["key"])  # pyright: ignore[reportArgumentType]
+    output = node.outputs[0]
+    below = _part(node.inputs[0], output, lambda whole: whole)
+    return Picture([below, _part(node.inputs[1], output, lambda whole: whole[place])])
+
+
+def _padded(node: Node) -> Picture:
+    attrs: dict[str, Any] = node.attributes
+    source, output = node.inputs[0], node.outputs[0]
+    pairs = ((0, 0),) * (len(source.sizes) - len(attrs["padding"])) + attrs["padding"]
+    sizes = zip(source.sizes, output.sizes, pairs, strict=True)
+    place, piece = [], []
+    for size, length, (before, _) in sizes:
+        place.append(slice(max(before, 0), min(before + size, length)))
+        piece.append(slice(max(-before, 0), max(-before, 0) + place[-1].stop - place[-1].start))
+    part = _part(source, output, lambda whole: whole[tuple(place)])
+    return Picture([replace(part, piece=tuple(piece))], attrs["value"])
+
+
+def _tiled(node: Node) -> Picture:
+    source, output = node.inputs[0], node.outputs[0]
+    inner = (1,) * (len(output.sizes) - len(source.sizes)) + source.sizes
+    pairs = [
+        part for size, own in zip(output.sizes, inner, strict=True) for part in (size // own, own)
+    ]
+    part = _part(source, output, lambda whole: whole.reshape(pairs))
+    return Picture([replace(part, repeated=True)])
+
+
+def _assembled(node: Node) -> Picture:
+    output, attrs = node.outputs[0], node.attributes
+    places: Any = attrs["places"]
+    parts = []
+    for value, ranges in zip(node.inputs, places, strict=True):
+        place = tuple(slice(*item) for item in ranges)
+        parts.append(_part(value, output, lambda whole, place=place: whole[place]))
+    covered = sum(math.prod(part.sizes) for part in parts) == math.prod(output.sizes)
+    return Picture(parts, None if covered else 0, plus_zero=True)
+
+
+def _rolled(node: Node) -> Picture:
+    attrs: dict[str, Any] = node.attributes
+    source, output = node.inputs[0], node.outputs[0]
+    moved = [0] * len(source.sizes)
+    for shift, axis in zip(attrs["shifts"], attrs["dims"], strict=True):
+        moved[axis] = (moved[axis] + shift) % source.sizes[axis]
+    ways = [
+        [(slice(0, size - by), slice(by, size)), (slice(size - by, size), slice(0, by))]
+        if by
+        else [(slice(0, size), slice(0, size))]
+        for by, size in zip(moved, source.sizes, strict=True)
+    ]
+    parts = []
+    for way in itertools.product(*ways):
+        place = tuple(target for _, target in way)
+        part = _part(source, output, lambda whole, place=place: whole[place])
+        parts.append(replace(part, piece=tuple(piece for piece, _ in way)))
+    return Picture(parts)
+
+
+PICTURES: dict[str, Callable[[Node], Picture]] = {
+    "concat": _joined,
+    "unslice": _unsliced,
+    "put_back": _put_back,
+    "put_part": _put,
+    "pad_constant": _padded,
+    "tile": _tiled,
+    "assemble": _assembled,
+    "roll": _rolled,
+}
+SMALL = 1 << 15
+"""Elements up to which all parts are written by one kernel, though it cannot be cut."""
+MOST_PARTS = 64
+"""Pictures of more parts are left to NumPy: each is a loop of its own in the kernel."""
+
+
+def _moves(node: Node) -> bool:
+    output = node.outputs[0]
+    if output.aval.dtype.numpy not in DTYPES or 0 in output.sizes:
+        return False
+    match node.op.name:
+        case "put_part":
+            return len(node.inputs) == 2
+        case "roll":
+            return node.attributes["dims"] is not None and len(node.inputs[0].sizes) <= 6
+        case "concat":
+            return len(node.inputs) <= MOST_PARTS
+        case _:
+            return True
+
+
+def _anywhere(node: Node, value: Value, access: Access) -> bool:
+    return True
+
+
+def _lower(node: Node, setting: Setting) -> list[KernelStep]:
+    picture = PICTURES[node.op.name](node)
+    output = node.outputs[0]
+    parts = [part for part in picture.parts if 0 not in part.sizes]
+    axis = next((i for i, size in enumerate(output.sizes) if size > 1), 0)
+    count, row = (output.sizes or (1,))[axis], math.prod(output.sizes[axis + 1 :])
+    moves = [_move(part, i, setting) for i, part in enumerate(parts)]
+    led = [_led_by(move, count, row) for move in moves]
+    fill = None if picture.fill is None else (row, picture.fill)
+    if all(led):
+        whole = [move for move in led if move is not None]
+        return [_step(output, parts, whole, count, fill, picture.plus_zero, setting)]
+    if math.prod(output.sizes) <= SMALL:
+        whole = [_below(move) for move in moves]
+        fill = None if picture.fill is None else (math.prod(output.sizes), picture.fill)
+        return [_step(output, parts, whole, 1, fill, picture.plus_zero, setting)]
+    steps = []
+    if fill is not None:
+        steps.append(_step(output, [], [], count, fill, False, setting))
+    for part, move, first in zip(parts, moves, led, strict=True):
+        chosen = replace(first or move, source=0)
+        rows = chosen.sizes[0]
+        steps.append(_step(output, [part], [chosen], rows, None, picture.plus_zero, setting))
+    return steps
+
+
+def _move(part: Part, number: int, setting: Setting) -> Move:
+    """Return the loops that write a part."""
+    access = setting.access(part.value)
+    offset = access.offset
+    for item, stride in zip(part.piece, access.strides, strict=False):
+        offset += item.start * stride
+    own = [0 if n == 1 else s for n, s in zip(part.value.sizes, access.strides, strict=True)]
+    if part.repeated:
+        own = [item for stride in own for item in (0, stride)]
+    lead = len(part.sizes) - len(own)
+    strides = [0] * max(lead, 0) + own[max(-lead, 0) :]
+    sizes, target = part.sizes or (1,), part.target
+    return Move(
+        number, sizes, tuple(strides) or (0,), target.strides or (0,), offset, target.offset
+    )
+
+
+def _below(move: Move) -> Move:
+    """Return a move whose only row is all of it."""
+    return replace(
+        move, sizes=(1, *move.sizes), source_strides=(0, *move.source_strides),
+        target_strides=(0, *move.target_strides),
+    )  # fmt: skip
+
+
+def _led_by(move: Move, count: int, row: int) -> Move | None:
+    """Return a move by rows of the output, if it has a part of each of them, else None."""
+    for axis, (size, stride) in enumerate(zip(move.sizes, move.target_strides, strict=True)):
+        if size == count and stride == row:
+            order = (axis, *(i for i in range(len(move.sizes)) if i != axis))
+            sizes, source, target = (
+                tuple(items[i] for i in order)
+                for items in (move.sizes, move.source_strides, move.target_strides)
+            )
+            return replace(move, sizes=sizes, source_strides=source, target_strides=target)
+    return None
+
+
+def _step(
+    output: Value,
+    parts: Sequence[Part],
+    moves: Sequence[Move],
+    count: int,
+    fill: tuple[int, float] | None,
+    plus_zero: bool,
+    setting: Setting,
+) -> KernelStep:
+    dtype = output.aval.dtype.numpy
+    folded = [replace(move.folded(), sizes=(0, *move.folded().sizes[1:])) for move in moves]
+    function = assemble("moves", dtype, len(parts), folded, fill, plus_zero)
+    text = hashlib.sha256(function.text.encode()).hexdigest()[:16]
+    function = replace(function, name=f"moves_{text}")
+    sources = [move.source_strides[0] * dtype.itemsize for move in moves]
+    target = fill[0] if fill is not None else moves[0].target_strides[0]
+    rows = Rows(0, (*sources, target * dtype.itemsize))
+    buffers = (*(setting.base(part.value) for part in parts), output)
+    return KernelStep(function, buffers, (count,), (output,), rows)
+
+
+def _products(node: Node) -> float:
+    return 0.0
+
+
+OPS = dict.fromkeys(PICTURES, NativeOp(_moves, _lower, _products, _anywhere))
