@@ -10,7 +10,7 @@ from .emitter import Emitter, Value, literal
 from .expressions import BOOL, INT64, DType
 from .llvm import print_function
 from .loops import Extent
-from .philox import NUMBERS, print_kept, threshold
+from .philox import NUMBERS, print_blocks, threshold
 from .target import Target
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def print_attention(kernel: AttentionKernel, target: Target, declarations: dict[
     parts += [gemm.llvm(target, declarations) for gemm in kernel.products().values()]
     parts = [part.replace("define void @", "define internal void @") for part in parts]
     if kernel.attention.p:
-        parts.append(print_kept(f"{kernel.name}.kept"))
+        parts.append(print_blocks(f"{kernel.name}.kept", "kept"))
     params = [f"ptr %of.{name}" for name in kernel.buffers]
     head = f"define void @{kernel.name}({', '.join(params)}, i64 %arg.n) nounwind {{"
     return "\n\n".join([*parts, "\n".join([head, "entry:", *emit.lines, "  ret void", "}"])])

@@ -35,6 +35,12 @@ def checked(fn: Callable[..., Any], *arrays: np.ndarray) -> Plan:
     return plan
 
 
+def put_one(x: cw.Tensor, value: cw.Tensor) -> cw.Tensor:
+    x = x * 1.0
+    x[2] = value
+    return x
+
+
 def put(x: cw.Tensor, value: cw.Tensor | float) -> cw.Tensor:
     x = x * 1.0
     x[1:, ::-2] = value  # pyright: ignore[reportArgumentType]
@@ -61,6 +67,7 @@ CASES: dict[str, Any] = {
     "repeat": (lambda a: ops.repeat_interleave(a, 3, 1), X),
     "split": (lambda a: tuple(piece * 2.0 for piece in ops.split(a, 2, 1)), X),
     "write": (put, X, numbers(2, 2, 5)),
+    "write one element": (put_one, numbers(5), np.array(3, np.float32)),
     "write a number": (lambda a: put(a, 7.0), X),
 }
 
@@ -74,6 +81,7 @@ def test_it_is_as_in_numpy(name: str) -> None:
 LOSSES: dict[str, Callable[[cw.Tensor], cw.Tensor]] = {
     "range": lambda a: ops.sum(ops.square(a[:, 1:3])),
     "turned": lambda a: ops.sum(ops.square(a[1, ::-1, ::2])),
+    "element": lambda a: ops.square(a[1, 2, 3]),
     "position": lambda a: ops.sum(ops.square(a[:, 2])),
     "pad": lambda a: ops.sum(ops.square(ops.pad(a, (1, 2)))),
     "concat": lambda a: ops.sum(ops.square(ops.concat((a, a * 2.0), 1))),

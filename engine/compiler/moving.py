@@ -78,13 +78,19 @@ def _unsliced(node: Node) -> Picture:
     return Picture([_part(node.inputs[0], node.outputs[0], lambda whole: whole[place])], 0)
 
 
-def _put_back(node: Node) -> Picture:
+def _place(node: Node) -> tuple[Any, ...]:
+    """Return NumPy's index of what a key names: an array also where that is one element."""
     place = decode(node.attributes["key"])  # pyright: ignore[reportArgumentType]
+    return place if Ellipsis in place else (*place, Ellipsis)
+
+
+def _put_back(node: Node) -> Picture:
+    place = _place(node)
     return Picture([_part(node.inputs[0], node.outputs[0], lambda whole: whole[place])], 0)
 
 
 def _put(node: Node) -> Picture:
-    place = decode(node.attributes["key"])  # pyright: ignore[reportArgumentType]
+    place = _place(node)
     output = node.outputs[0]
     below = _part(node.inputs[0], output, lambda whole: whole)
     return Picture([below, _part(node.inputs[1], output, lambda whole: whole[place])])

@@ -66,9 +66,11 @@ class NativeOp:
 @cache
 def native_ops() -> dict[str, NativeOp]:
     """Return the ops of all families, by name."""
-    from . import attention, moving, pooling, recurrent, windowed
+    from . import attention, drawing, moving, pooling, recurrent, windowed
 
-    families = (windowed, pooling, recurrent, attention, moving)
+    from . import attention, drawing, moving, pooling, recurrent, windowed
+
+    families = (windowed, pooling, recurrent, attention, moving, drawing)
     return {name: op for family in families for name, op in family.OPS.items()}
 
 

@@ -6,11 +6,12 @@ import numpy as np
 
 from ..shape import ShapeError, shape_text
 from ..tensor import Tensor
-from .array import identity
+from . import arithmetic, logic
+from .array import identity, reshape
 from .cast import TensorLike, as_float
 from .creation import ones_like
-from .random import Seed, draw, key_of, masked_dropout
-from .registry import Call, GradContext, Grads, Host, op
+from .random import Seed, draw, key_of, masked_dropout, random_kept
+from .registry import Call, Composite, GradContext, Grads, op
 
 ALPHA = -1.7580993408473766
 """Where SELU goes for large negative numbers: minus its scale times its alpha."""
@@ -70,6 +71,14 @@ def _channel_kernel(input: np.ndarray, key: np.ndarray, p: float, lead: int) -> 
     return np.where(factor == 0, input.dtype.type(0), input * factor)
 
 
+def _expand_channel(input: Tensor, key: Tensor, p: float, lead: int) -> Tensor:
+    shape = tuple(input.shape)
+    kept = random_kept(key, shape[:lead], p)
+    kept = reshape(kept, (*shape[:lead], *(1,) * (len(shape) - lead)))
+    scaled = arithmetic.mul(input, 1.0 / (1.0 - p) if p < 1 else 0.0)
+    return logic.select(kept, scaled, 0.0)
+
+
 def _channel_grad(ctx: GradContext) -> Grads:
     # Linear, like dropout of elements: the gradient has the same mask and scale.
     return channel_dropout(ctx.dout, ctx.inputs[1], **ctx.attrs), None
@@ -79,7 +88,7 @@ def _channel_grad(ctx: GradContext) -> Grads:
     infer=lambda input, key, p, lead: input,
     kernel=_channel_kernel,
     grad=_channel_grad,
-    lowering=Host("draws random numbers in NumPy"),
+    lowering=Composite(_expand_channel),
     category="random",
     inputs=("input", "key"),
 )

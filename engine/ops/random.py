@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import random as streams
-from ..dtype import dtype_of, float32
+from ..dtype import bool_, dtype_of, float32
 from ..shape import Aval, Shape
 from ..tensor import Tensor
+from . import arithmetic, logic
 from .cast import TensorLike, as_float
-from .registry import Call, GradContext, Grads, Host, op
+from .registry import Call, Composite, GradContext, Grads, Host, op
 from .rules import as_shape, require_float
 
 _REASON = "draws random numbers in NumPy"
@@ -33,16 +34,52 @@ def draw(key: np.ndarray) -> np.random.Generator:
     return streams.generator(key)
 
 
+def _kept_kernel(key: np.ndarray, size: Any, p: float) -> np.ndarray:
+    # float32 draws serve every dtype, so that a mask does not depend on it.
+    return np.asarray(draw(key).random(size, np.float32) >= p)
+
+
+@op(
+    infer=lambda key, size, p: Aval(size, bool_),
+    kernel=_kept_kernel,
+    lowering=Host(_REASON),
+    category="random",
+    inputs=("key",),
+)
+def random_kept(key: Tensor, size: Any, p: float) -> Call:
+    """Decide by a key what is kept: each element with probability ``1 - p``.
+
+    Parameters
+    ----------
+    key : Tensor
+        Int64 ``[2]``; the same key decides the same.
+    size : tuple of int
+        Shape.
+    p : float
+        Probability of False.
+
+    Returns
+    -------
+    Tensor
+        Bool.
+    """
+    return (key,), {"size": as_shape(size), "p": float(p)}
+
+
 def _dropout_rule(input: Aval, key: Aval, p: float) -> Aval:
     require_float("dropout", "input", input)
     return input
 
 
 def _dropout_kernel(input: np.ndarray, key: np.ndarray, p: float) -> np.ndarray:
-    # float32 draws serve every dtype, so that a mask does not depend on it.
-    kept = draw(key).random(input.shape, np.float32) >= p
+    kept = _kept_kernel(key, input.shape, p)
     scale = input.dtype.type(1.0 / (1.0 - p)) if p < 1 else input.dtype.type(0)
     return np.where(kept, input * scale, input.dtype.type(0))
+
+
+def _expand_dropout(input: Tensor, key: Tensor, p: float) -> Tensor:
+    scaled = arithmetic.mul(input, 1.0 / (1.0 - p) if p < 1 else 0.0)
+    return logic.select(random_kept(key, tuple(input.shape), p), scaled, 0.0)
 
 
 def _dropout_grad(ctx: GradContext) -> Grads:
@@ -54,7 +91,7 @@ def _dropout_grad(ctx: GradContext) -> Grads:
     infer=_dropout_rule,
     kernel=_dropout_kernel,
     grad=_dropout_grad,
-    lowering=Host(_REASON),
+    lowering=Composite(_expand_dropout),
     category="random",
     inputs=("input", "key"),
     primitive="Dropout",
