@@ -80,7 +80,7 @@ def _compile(op: Op, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> Run
     node = Node(op, inputs, outputs, freeze_attrs(attrs))
     plan = compile_graph(Graph(inputs, (node,), outputs))
     parts = plan.parts
-    if len(parts) != 1 or not isinstance(parts[0], NativeRun) or plan.copies:
+    if len(parts) != 1 or not isinstance(parts[0], NativeRun) or plan.copies or parts[0].checks:
         return None
     inferred = op.infer(*[v.aval for v in inputs], **attrs)
     if not isinstance(inferred, tuple) and not plan.report.arena_bytes:

@@ -116,6 +116,8 @@ class WritePlan:
         whole_arrays = all(array.flags.c_contiguous for _, array in self._held)
         if len(parts) != 1 or not isinstance(parts[0], NativeRun) or not whole_arrays:
             return None, ()
+        if parts[0].checks:
+            return None, ()
         return parts[0].bound, parts[0].slots
 
     def _standing_slots(self) -> list[np.ndarray]:

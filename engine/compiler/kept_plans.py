@@ -32,7 +32,7 @@ from ..dtype import DType
 from ..ops.registry import OPS
 from .graph import Graph, Node, Value
 from .report import HostStep, KernelReport, Report
-from .runs import HostCall, NativeRun, Plan, Reader
+from .runs import HostCall, NativeRun, Plan, Reader, RunCheck
 
 if TYPE_CHECKING:
     from ..origin import Origin
@@ -61,6 +61,7 @@ class KeptRun:
     fixed: tuple[Address, ...]
     ints: dict[str, int]
     slots: tuple[int, ...]
+    checks: tuple[RunCheck, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,8 @@ def _kept_run(part: NativeRun, arena: np.ndarray) -> KeptRun | None:
             return None
     objects = tuple((tuple(lib.addresses), lib.key) for lib in (*entry.parts, entry.library))
     ints = dict(bound.ints)
-    return KeptRun(entry.program, objects, entry.products, tuple(fixed), ints, part.slots)
+    checks = tuple(replace(check, status=None) for check in part.checks)
+    return KeptRun(entry.program, objects, entry.products, tuple(fixed), ints, part.slots, checks)
 
 
 @cache
@@ -269,7 +271,8 @@ def find_plan(key: str, graph: Graph) -> Plan | None:
         entry = load_entry(part.program, part.objects, part.products)
         if entry is None:
             return None
-        parts.append(NativeRun(_found_run(part, entry, arena), part.slots))
+        checks = tuple(check.of(arena) for check in part.checks)
+        parts.append(NativeRun(_found_run(part, entry, arena), part.slots, checks))
     told: dict[str, Any] = kept.report
     report = Report(
         tuple(replace(k, origins=tuple(origins[i] for i in at)) for k, at in kept.kernels),

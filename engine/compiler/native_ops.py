@@ -18,6 +18,19 @@ from .graph import Node, Value
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """What a kernel found out about its inputs, looked at when it has run.
+
+    It writes two whole numbers to ``status``: the first is negative unless something is wrong, the
+    second is what the error's ``text`` names in its braces.
+    """
+
+    status: Value
+    error: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelStep:
     """One kernel call: the kernel, its buffers in order, its sizes and what it writes.
 
@@ -29,6 +42,7 @@ class KernelStep:
     ints: tuple[int, ...]
     writes: tuple[Value, ...]
     rows: Rows | None = None
+    check: Check | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,8 @@ class Setting:
     needs: Callable[[Value], bool]
     """Whether anything reads an output."""
     threads: int
+    shared: dict[object, Value]
+    """What steps of the plan have computed already that others need too, by what it is."""
     nodes: Sequence[Node] = ()
     """The op's node and those that its kernel ends with."""
 
@@ -66,11 +82,12 @@ class NativeOp:
 @cache
 def native_ops() -> dict[str, NativeOp]:
     """Return the ops of all families, by name."""
-    from . import attention, drawing, moving, pooling, recurrent, windowed
+    from . import attention, drawing, indexed, moving, pooling, recurrent, windowed
 
-    from . import attention, drawing, moving, pooling, recurrent, windowed
+    from . import attention, drawing, indexed, moving, pooling, recurrent, windowed
 
-    families = (windowed, pooling, recurrent, attention, moving, drawing)
+    families = (windowed, pooling, recurrent, attention, moving, drawing, indexed)
+    return {name: op for family in families for name, op in family.OPS.items()}
     return {name: op for family in families for name, op in family.OPS.items()}
 
 

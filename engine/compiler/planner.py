@@ -21,9 +21,9 @@ from .fuse import Fuser, Fusion, Group
 from .gemm import Epilogue, lower_gemm
 from .graph import Value
 from .lower import lower_space
-from .native_ops import Setting, native_op
+from .native_ops import Check, Setting, native_op
 from .report import HostStep, KernelReport, Report
-from .runs import HostCall, NativeRun, Plan, Reader, Tap
+from .runs import HostCall, NativeRun, Plan, Reader, RunCheck, Tap
 from .write_back import copy_kernel
 
 DIRECT_SLOTS = 2048
@@ -40,6 +40,7 @@ class NativeStep:
     writes: tuple[Value, ...]
     group: Group
     rows: Rows | None = None
+    check: Check | None = None
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ class Planner:
         self.alone = False
         self.threads = thread_count()
         self.setting = Setting(
-            self._base, self._access, self._temporary, fuser.is_read, self.threads
+            self._base, self._access, self._temporary, fuser.is_read, self.threads, {}
         )  # fmt: skip
 
     def build(self) -> Plan:
@@ -152,8 +153,10 @@ class Planner:
             steps = [step]
         elif (native := native_op(group.nodes[0])) is not None:
             setting = replace(self.setting, nodes=tuple(group.nodes))
-            made = native.lower(group.nodes[0], setting)
-            steps = [NativeStep(m.kernel, m.buffers, m.ints, m.writes, group, m.rows) for m in made]
+            steps = [
+                NativeStep(m.kernel, m.buffers, m.ints, m.writes, group, m.rows, m.check)
+                for m in native.lower(group.nodes[0], setting)
+            ]
         else:
             return [group]
         for step in steps:
@@ -231,12 +234,16 @@ class Planner:
                 reads.setdefault(value, []).append(i)
         given = Counter(self.graph.outputs)
         borrowed = {self._base(value) for value in self.graph.outputs}
+        # What is written before all is checked would stay written after an error.
+        checks = [i for i, s in enumerate(steps) if isinstance(s, NativeStep) and s.check]
+        checked = checks[-1] if checks else -1
         for output, target in self.writes.items():
             value, source = self.graph.outputs[output], self.graph.inputs[target]
             if value not in makers or source in borrowed:
                 continue
             maker = makers[value]
-            at_once = given[value] == 1 and not any(r > maker for r in reads.get(source, ()))
+            at_once = maker > checked and given[value] == 1
+            at_once = at_once and not any(r > maker for r in reads.get(source, ()))
             if at_once and self._may_overwrite(steps[maker], value, source):
                 self.over[output] = target
                 self.memory[value] = source
@@ -292,7 +299,7 @@ class Planner:
                 runs.append(step)
                 continue
             pending.append(step)
-            if stops.intersection(step.writes):
+            if step.check is not None or stops.intersection(step.writes):
                 close()
         close()
         return runs
@@ -310,8 +317,8 @@ class Planner:
         """Bind the runs; also return for each step the part that it belongs to."""
         parts: list[NativeRun | HostCall] = []
         ends: list[int] = []
-        hosts = any(isinstance(step, Group) for step in steps)
-        self.alone = not hosts and not self.tapped and len(self.slot) <= DIRECT_SLOTS
+        apart = any(isinstance(step, Group) or step.check is not None for step in steps)
+        self.alone = not apart and not self.tapped and len(self.slot) <= DIRECT_SLOTS
         for run in runs:
             if isinstance(run, Group):
                 for node in run.nodes:
@@ -365,7 +372,13 @@ class Planner:
             list(kernels.values()),
         )  # fmt: skip
         self.report.compiled |= entry.compiled
-        return NativeRun(entry.bind(fixed, ints), tuple(slots))
+        aligned = start + -start % 64
+        checks = [
+            RunCheck(start + self.arena[c.status] - aligned, c.error, c.text).of(arena)
+            for c in (step.check for step in run.steps)
+            if c is not None
+        ]
+        return NativeRun(entry.bind(fixed, ints), tuple(slots), tuple(checks))
 
     def _reader(self, value: Value) -> Reader:
         shape, _ = _spec(value)

@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -35,12 +35,43 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_release_locks)
 
 
+ERRORS: Final[dict[str, type[Exception]]] = {"IndexError": IndexError, "ValueError": ValueError}
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """Two whole numbers in the arena, ``offset`` bytes from its first multiple of 64.
+
+    The first is negative unless something is wrong; the second is what ``text`` names.
+    """
+
+    offset: int
+    error: str
+    text: str
+    status: np.ndarray | None = None
+
+    def of(self, arena: np.ndarray) -> RunCheck:
+        """Return the check of a plan with that arena."""
+        start = -arena.__array_interface__["data"][0] % 64 + self.offset
+        return replace(self, status=arena[start : start + 16].view(np.int64))
+
+    def __call__(self) -> None:
+        """Raise the error if something is wrong."""
+        assert self.status is not None
+        if self.status[0] >= 0:
+            raise ERRORS[self.error](self.text.format(self.status[1]))
+
+
 @dataclass(slots=True)
 class NativeRun:
-    """Native steps in a row: one call of machine code with these arrays of the call."""
+    """Native steps in a row: one call of machine code with these arrays of the call.
+
+    What its kernels found out is looked at before anything else runs.
+    """
 
     bound: Bound
     slots: tuple[int, ...]
+    checks: tuple[RunCheck, ...] = ()
 
 
 @dataclass(slots=True)
@@ -173,6 +204,8 @@ _empty = np.empty
 def _run(part: NativeRun | HostCall, slots: list[np.ndarray]) -> None:
     if isinstance(part, NativeRun):
         part.bound(*[slots[i] for i in part.slots])
+        for check in part.checks:
+            check()
         return
     results = run_node(part.node, [read(slots) for read in part.reads])
     for slot, result in zip(part.results, results, strict=True):

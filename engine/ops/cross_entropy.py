@@ -12,7 +12,7 @@ from . import arithmetic, array, creation, logic, math, reduce
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .expansion import expanded
 from .loss import check_reduction
-from .registry import Call, Composite, GradContext, Grads, op, traces
+from .registry import Call, Composite, GradContext, Grads, Host, op, traces
 from .rules import reduced_shape, require_float
 from .softmax import log_softmax, softmax
 
@@ -55,13 +55,57 @@ def _check_labels(name: str, input: Tensor, target: Tensor, ignore_index: int) -
     low, high = int(labels.min()), int(labels.max())
     if low >= 0 and high < classes:
         return
-    wrong = labels[((labels < 0) | (labels >= classes)) & (labels != ignore_index)]
+    _labels_kernel(labels, int(classes), ignore_index, _text(name, input))
+
+
+def _text(name: str, input: Tensor) -> str:
+    """Return what the error says of a label, which stands for the braces."""
+    classes: Any = input.shape[1]
+    return (
+        f"{name}: target holds the label {{}}, but input {shape_text(input.shape)} has classes 0 to"
+        f" {classes - 1}; check the labels or the number of outputs."
+    )
+
+
+def _labels_kernel(labels: np.ndarray, classes: int, ignored: int, text: str) -> np.ndarray:
+    wrong = labels[((labels < 0) | (labels >= classes)) & (labels != ignored)]
     if wrong.size:
-        raise ValueError(
-            f"{name}: target holds the label {int(wrong.flat[0])}, but input"
-            f" {shape_text(input.shape)} has classes 0 to {classes - 1}; check the labels or the"
-            " number of outputs."
-        )
+        raise ValueError(text.format(int(wrong.flat[0])))
+    return labels
+
+
+@op(
+    infer=lambda labels, classes, ignored, text: labels,
+    kernel=_labels_kernel,
+    lowering=Host("looks for labels out of range"),
+    category="gradient",
+    inputs=("labels",),
+)
+def require_labels(labels: Tensor, classes: int, ignored: int, text: str) -> Call:
+    """Give labels back if all of them are classes, or the one that is ignored.
+
+    Parameters
+    ----------
+    labels : Tensor
+        Integers.
+    classes : int
+        The number of classes.
+    ignored : int
+        A label that is none of them and yet right.
+    text : str
+        The error's message, with braces for the label.
+
+    Returns
+    -------
+    Tensor
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        If a label is out of range.
+    """
+    return (labels,), {"classes": classes, "ignored": ignored, "text": text}
 
 
 def _classes(input: Tensor, dtype: Any) -> Tensor:
@@ -239,6 +283,8 @@ def _prepare_labels(
     }  # fmt: skip
     _label_rule(name)(x.aval, labels.aval, *(w.aval for w in weight), **attrs)
     _check_labels(name, x, labels, ignore_index)
+    if traces and labels.dtype.is_int and isinstance(x.shape[1], int):
+        labels = require_labels(labels, x.shape[1], int(ignore_index), _text(name, x))
     return (x, labels, *weight), attrs
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import dtype_of, float32
+from ..dtype import dtype_of, float32, int64
 from ..shape import Aval, Dim, Shape, broadcast_shapes
 from ..tensor import Tensor
-from .cast import TensorLike, as_tensor
-from .registry import Call, GradContext, Grads, Host, op
+from . import array, creation, logic
+from .cast import TensorLike, as_tensor, cast_to
+from .registry import Call, Composite, GradContext, Grads, Host, op
 from .rules import normalize_axis, require_int
 
 Layout = tuple[int, ...]
@@ -276,6 +277,18 @@ def _one_hot_kernel(
     return np.where(hot, kind(on_value), kind(off_value))
 
 
+def _expand_one_hot(
+    indices: Tensor, depth: int, on_value: float, off_value: float, axis: int, dtype: Any
+) -> Tensor:
+    ndim = len(indices.shape) + 1
+    numbers = creation.arange(0, depth, 1, int64)
+    at = normalize_axis("one_hot", axis, ndim)
+    numbers = array.reshape(numbers, (1,) * at + (depth,) + (1,) * (ndim - at - 1))
+    hot = logic.equal(cast_to(array.expand_dims(indices, axis), int64), numbers)
+    on, off = (creation.full((), value, dtype) for value in (on_value, off_value))
+    return logic.select(hot, on, off)
+
+
 def _counted(depth: int, axis: int, ndim: int) -> np.ndarray:
     at = normalize_axis("one_hot", axis, ndim)
     return np.arange(depth).reshape((1,) * at + (depth,) + (1,) * (ndim - at - 1))
@@ -284,7 +297,7 @@ def _counted(depth: int, axis: int, ndim: int) -> np.ndarray:
 @op(
     infer=_one_hot_rule,
     kernel=_one_hot_kernel,
-    lowering=Host("compares with counted positions in NumPy"),
+    lowering=Composite(_expand_one_hot),
     category="array",
     inputs=("indices",),
 )

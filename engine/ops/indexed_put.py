@@ -13,11 +13,11 @@ import numpy as np
 from ..dtype import int64
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
-from . import arithmetic, logic
+from . import arithmetic, array, creation, logic
 from .cast import TensorLike, as_tensor, cast_to
 from .creation import full, ones_like, zeros, zeros_like
 from .index import Layout, checked_key, index, index_key, index_rule
-from .registry import Call, GradContext, Grads, Host, op
+from .registry import Call, Composite, GradContext, Grads, Host, op
 from .rules import require_int, require_same_dtype
 
 REDUCTIONS: dict[str, Any] = {
@@ -210,6 +210,12 @@ def _count_kernel(input: np.ndarray, axis: int) -> np.ndarray:
     return np.arange(input.shape[axis], dtype=np.int64).reshape(shape)
 
 
+def _expand_count(input: Tensor, axis: int) -> Tensor:
+    size: Any = input.shape[axis]
+    sizes = _count_rule(input.aval, axis).shape
+    return array.reshape(creation.arange(0, size, 1, int64), sizes)
+
+
 def _count_rule(input: Aval, axis: int) -> Aval:
     sizes = tuple(size if at == axis else 1 for at, size in enumerate(input.shape))
     return Aval(sizes, int64)
@@ -218,7 +224,7 @@ def _count_rule(input: Aval, axis: int) -> Aval:
 @op(
     infer=_count_rule,
     kernel=_count_kernel,
-    lowering=Host("numbers counted up are made in NumPy"),
+    lowering=Composite(_expand_count),
     category="gradient",
     inputs=("input",),
 )

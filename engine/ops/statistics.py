@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import int32
+from ..dtype import bool_, int32, uint8
 from ..shape import Aval, SymDim
 from ..tensor import Tensor
-from . import arithmetic, creation, fast, logic, math, reduce
-from .cast import TensorLike, as_float, as_tensor
+from . import arithmetic, array, creation, fast, logic, math, reduce
+from .cast import TensorLike, as_float, as_tensor, cast_to
 from .declarations import composite
 from .reduce import Axis, Grads, count_of, extremum_rule, prepare, reduced_rule, restored
-from .registry import Call, Composite, GradContext, Host, Op, apply, checked, op
+from .registry import Call, Composite, GradContext, Op, apply, checked, op
 from .rules import normalize_axes, normalize_axis, reduced_shape, require_float
 
 
@@ -48,10 +48,29 @@ def _position_kernel(find: Any) -> Any:
     return kernel
 
 
+def _expand_position(extreme: Any) -> Any:
+    """Return the first position of what equals the extreme, or of NaN, in other ops."""
+
+    def expand(input: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        shape = _position_rule("argmax")(input.aval, axis, keepdims).shape
+        x = cast_to(input, uint8) if input.dtype is bool_ else input
+        x = array.reshape(x, (-1,)) if axis is None else x
+        at = normalize_axis("argmax", axis or 0, len(x.shape))
+        hit = logic.equal(x, extreme(x, at, keepdims=True))
+        if x.dtype.is_float:
+            hit = logic.logical_or(hit, logic.not_equal(x, x))
+        size: Any = x.shape[at]
+        sizes = tuple(size if i == at else 1 for i in range(len(x.shape)))
+        places = array.reshape(creation.arange(0, size, 1, int32), sizes)
+        return array.reshape(reduce.amin(logic.select(hit, places, size), at), shape)
+
+    return expand
+
+
 @op(
     infer=_position_rule("argmax"),
     kernel=_position_kernel(np.argmax),
-    lowering=Host("finds positions in NumPy"),
+    lowering=Composite(_expand_position(reduce.amax)),
     category="reduce",
     primitive="Argmax",
     method=True,
@@ -85,7 +104,7 @@ def argmax(input: TensorLike, axis: int | None = None, keepdims: bool = False) -
 @op(
     infer=_position_rule("argmin"),
     kernel=_position_kernel(np.argmin),
-    lowering=Host("finds positions in NumPy"),
+    lowering=Composite(_expand_position(reduce.amin)),
     category="reduce",
     primitive="Argmin",
     method=True,

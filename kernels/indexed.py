@@ -1,0 +1,166 @@
+"""Reading and adding up elements by positions, as loop functions.
+
+Positions are checked and brought to 0..size-1 first (`positions`, `labels`); the others read them
+as they are. What is read or written is a table: ``lead`` times ``size`` rows of ``tail`` elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .expressions import INT64, DType, Expr, Index, Var, affine, call, cast, const, select
+from .loops import Accumulator, Buffer, Function, Let, Loop, Reduce, Statement, Store, load
+
+NONE_WRONG = -1
+"""What `status` begins with where every position exists; else the number of the first wrong one,
+which follows.
+"""
+_MOST = np.iinfo(np.int64).max
+
+
+def positions(dtype: DType) -> Function:
+    """Build (given, out, status; n, size): integers from -size to size - 1 as 0..size-1."""
+    place, size = Var("place"), Var("size")
+    wrong = call("or", place < -size, place >= size)
+    found = select(place < 0, place + size, place)
+    return _looked_at("positions", dtype, INT64, ("n", "size"), wrong, found)
+
+
+def labels(dtype: DType) -> Function:
+    """Build (given, out, status; n, size, ignored): integers in 0..size-1, or ``ignored``."""
+    place = Var("place")
+    outside = call("or", place < 0, place >= Var("size"))
+    wrong = call("and", outside, call("ne", place, Var("ignored")))
+    return _looked_at("labels", dtype, dtype, ("n", "size", "ignored"), wrong, place)
+
+
+def _looked_at(
+    name: str, dtype: DType, made: DType, ints: tuple[str, ...], wrong: Expr, found: Expr
+) -> Function:
+    """Return a loop that stores ``found``, 0 where ``wrong``, and tells the first wrong place."""
+    given, out, status = Buffer("given", dtype), Buffer("out", made), Buffer("status", INT64)
+    bad, first = Var("bad", np.dtype(np.bool_)), Var("first")
+    loop = Loop(
+        "i", "n",
+        (
+            Let("place", cast(load(given, affine("i")), INT64)),
+            Let("bad", wrong),
+            Store("out", affine("i"), cast(select(bad, const(0, INT64), found), made)),
+            Reduce("first", select(bad, Var("i"), const(_MOST, INT64))),
+        ),
+        True, (Accumulator("first", "min", INT64),),
+    )  # fmt: skip
+    some = first < _MOST
+    body: tuple[Statement, ...] = (
+        loop,
+        Let("at", select(some, first, const(0, INT64))),
+        Store("status", affine(), select(some, first, const(NONE_WRONG, INT64))),
+        Store("status", affine(offset=1), cast(load(given, affine("at")), INT64)),
+    )
+    return Function(name, (given, out, status), ints, body)
+
+
+def joined(sizes: Sequence[int], strides: Sequence[Sequence[int]], rows: Sequence[int]) -> Function:
+    """Build (places..., out): one number for places along several axes, each ``rows`` apart.
+
+    The places of axis k are spread over ``sizes`` by ``strides[k]``.
+    """
+    names = [f"i{axis}" for axis in range(len(sizes))]
+    total: Expr = const(0, INT64)
+    buffers = [Buffer(f"places{k}", INT64) for k in range(len(strides))]
+    for buffer, own, row in zip(buffers, strides, rows, strict=True):
+        total = total + load(buffer, affine(*zip(names, own, strict=True))) * row
+    along = [int(np.prod(sizes[axis + 1 :])) for axis in range(len(sizes))]
+    body: Statement = Store("out", affine(*zip(names, along, strict=True)), total)
+    for axis in range(len(sizes) - 1, -1, -1):
+        body = Loop(names[axis], sizes[axis], (body,), axis == len(sizes) - 1)
+    return Function("joined", (*buffers, Buffer("out", INT64)), (), (body,))
+
+
+def gather(dtype: DType, lead: int, size: int, count: int, tail: int) -> Function:
+    """Build (table, places, out; n): ``n`` counts the leads, or the places where there is one."""
+    table, places, out = Buffer("table", dtype), Buffer("places", INT64), Buffer("out", dtype)
+    source = _at(lead, size * tail, "place", tail)
+    read: Statement = Store("out", _at(lead, count * tail, "i", tail), load(table, source))
+    if tail > 1:
+        read = Loop("t", tail, (read,), True)
+    pick = (Let("place", load(places, affine("i"))), read)
+    body: Statement = Loop("i", count if lead > 1 else "n", pick, vector=tail == 1)
+    if lead > 1:
+        body = Loop("l", "n", (body,))
+    return Function("gather", (table, places, out), ("n",), (body,))
+
+
+def scatter(
+    dtype: DType, lead: int, size: int, count: int, tail: int, meet: str | None = None
+) -> Function:
+    """Build (base?, rows, places, out; n): rows meet what is at their places, in their order.
+
+    Without ``meet`` they are added up in zeros. Else it is a scalar op, or empty where the last row
+    stays, and the places hold what ``base`` holds. ``n`` counts the leads, or the columns where
+    there is one lead.
+    """
+    base, rows = Buffer("base", dtype), Buffer("rows", dtype)
+    places, out = Buffer("places", INT64), Buffer("out", dtype)
+    columns = tail if lead > 1 or tail == 1 else "n"
+    cell, whole = _at(lead, size * tail, "place", tail), _at(lead, size * tail, "r", tail, "c")
+    row: Expr = load(rows, _at(lead, count * tail, "i", tail))
+    if meet != "":
+        row = call(meet or "add", load(out, cell), row)
+    start = const(0, dtype) if meet is None else load(base, whole)
+    clear: Statement = Store("out", whole, start)
+    add: Statement = Store("out", cell, row)
+    if tail > 1:
+        clear, add = Loop("c", columns, (clear,), True), Loop("t", columns, (add,), True)
+    body: tuple[Statement, ...] = (
+        Loop("r", size, (clear,), tail == 1),
+        Loop("i", count, (Let("place", load(places, affine("i"))), add)),
+    )
+    if lead > 1:
+        body = (Loop("l", "n", body),)
+    buffers = (rows, places, out) if meet is None else (base, rows, places, out)
+    return Function("scatter", buffers, ("n",), body)
+
+
+def _at(lead: int, step: int, row: str, tail: int, column: str = "t") -> Index:
+    """Return where an element of a table is."""
+    terms = [("l", step)] if lead > 1 else []
+    return affine(*terms, (row, tail), *([column] if tail > 1 else []))
+
+
+def counted(dtype: DType, start: int, step: int) -> Function:
+    """Build (out; n): start, start + step, ..."""
+    number = cast(Var("i") * step + start, dtype)
+    loop = Loop("i", "n", (Store("out", affine("i"), number),), True)
+    return Function("counted", (Buffer("out", dtype),), ("n",), (loop,))
+
+
+def running(dtype: DType, sizes: tuple[int, int], exclusive: bool, reverse: bool) -> Function:
+    """Build (x, out; n): sums along the middle axis of ``n`` by ``sizes`` elements, in order."""
+    size, tail = sizes
+    x, out = Buffer("x", dtype), Buffer("out", dtype)
+    step, first = (-tail, (size - 1) * tail) if reverse else (tail, 0)
+    end, first_end = ([], []) if tail == 1 else (["t"], ["b"])
+
+    def at(number: int) -> Index:
+        """Return the place of the element that comes so many after the j-th."""
+        return affine(("l", size * tail), ("j", step), *end, offset=first + number * step)
+
+    def start(number: int) -> Index:
+        return affine(("l", size * tail), *first_end, offset=first + number * step)
+
+    begin: list[Statement] = []
+    if exclusive:
+        begin.append(Store("out", start(0), const(0, dtype)))
+    if size > exclusive:
+        begin.append(Store("out", start(int(exclusive)), load(x, start(0))))
+    add: Statement = Store("out", at(1 + exclusive), load(out, at(int(exclusive))) + load(x, at(1)))
+    parts: list[Statement] = [*begin]
+    if tail > 1:
+        parts = [Loop("b", tail, tuple(begin), True)]
+        add = Loop("t", tail, (add,), True)
+    if size > 1 + exclusive:
+        parts.append(Loop("j", size - 1 - exclusive, (add,)))
+    return Function("running", (x, out), ("n",), (Loop("l", "n", tuple(parts)),))
