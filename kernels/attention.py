@@ -53,6 +53,8 @@ class Attention:
     p: float
     strides: tuple[tuple[str, Strides], ...]
     mask: Mask | None = None
+    split: bool = False
+    """Whether the first leading axis counts blocks of queries of the same heads, forward only."""
 
     def stride(self, name: str) -> Strides | None:
         """Return how an operand lies, or None for rows without gaps."""
@@ -122,7 +124,7 @@ class AttentionKernel:
         a = self.attention
         random = ("random",) if a.p else ()
         first = ("query", "key", "value", *(("mask",) if a.mask else ()), *random, "out", "lse")
-        start = ("start",) if a.p else ()
+        start = ("start",) if a.p or a.split else ()
         grads = ("dout", "dquery", "dkey", "dvalue") if self.gradient else ()
         return (*first, *start, *grads, "workspace")
 

@@ -42,6 +42,8 @@ class _Driver:
         self.pieces: dict[str, str] = {}
         self.head: dict[str, str] = {}
         self.number = literal(0, INT64)
+        self.above = literal(0, INT64)
+        """Queries before the first one of this block, where the first axis counts blocks."""
 
     # -- numbers and addresses ---------------------------------------------------------------
 
@@ -87,14 +89,14 @@ class _Driver:
         heads = 1
         for size in self.attention.inner:
             heads *= size
-        if self.attention.p:
+        if "start" in self.kernel.buffers:
             moved = self.emit.fresh("m")
             begin = self.emit.fresh("m")
             self.emit.line(f"{moved} = ptrtoint ptr %of.lse to i64")
             self.emit.line(f"{begin} = ptrtoint ptr %of.start to i64")
             distance = self.emit.sub(Value(moved, INT64), Value(begin, INT64))
-            width = heads * self.attention.queries * self.dtype.itemsize
-            first = self.emit.binary("sdiv", distance, width)
+            each = self.attention.queries * (1 if self.attention.split else heads)
+            first = self.emit.binary("sdiv", distance, each * self.dtype.itemsize)
         self.axis(0, {}, literal(0, INT64), first)
 
     def axis(self, depth: int, offsets: dict[str, Value], flat: Value, number: Value) -> None:
@@ -113,6 +115,8 @@ class _Driver:
                     own = self.times(index, strides.lead[depth])
                     moved[name] = self.plus(moved.get(name, literal(0, INT64)), own)
             size = inner[depth - 1] if depth else 1
+            if self.attention.split and not depth:
+                self.above = self.times(self.plus(number, index), self.attention.queries)
             following = self.plus(self.times(flat, size), index)
             self.axis(depth + 1, moved, following, self.plus(self.times(number, size), index))
             return state
@@ -223,6 +227,7 @@ class _Forward(_Driver):
         a = self.attention
 
         def queries(first: Value, rows: Value) -> None:
+            seen = self.key_blocks(self.plus(self.above, first), rows)
             source = self.at(self.head["query"], self.times(first, self.row("query")))
             self.loop("pack_query", [source, self.pieces["query"]], rows=rows)
             if not a.single:
@@ -233,7 +238,7 @@ class _Forward(_Driver):
             def keys(column: Value, columns: Value) -> None:
                 self.step(first, rows, column, columns, key, value)
 
-            self.blocks(a.keys, a.across, a.columns, self.key_blocks(first, rows), keys)
+            self.blocks(a.keys, a.across, a.columns, seen, keys)
             out = self.at(self.head["out"], self.times(first, a.value_width))
             lse = self.at(self.head["lse"], first)
             sums = [self.pieces[name] for name in ("top", "total", "sums")]
@@ -257,9 +262,11 @@ class _Forward(_Driver):
         self.multiply("scores", self.pieces["query"], at_key, scores, rows, columns)
         buffers = [scores, self.pieces["top"], self.pieces["total"], sums]
         buffers += self.beside(row, column, rows, columns)
+        first_row = self.plus(self.above, row)
         self.loop(
-            "softmax", buffers, rows=rows, columns=columns, first_row=row, first_column=column
-        )
+            "softmax", buffers,
+            rows=rows, columns=columns, first_row=first_row, first_column=column,
+        )  # fmt: skip
         self.multiply("sums", scores, at_value, sums, rows, columns)
 
 

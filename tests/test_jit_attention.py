@@ -50,6 +50,8 @@ CASES = {
     "hidden keys": ((2, 2), 33, 140, 8, 8, "padding", {}),
     "nothing to look at": ((2,), 33, 140, 8, 8, "bool", {}),
     "numbers to add": ((2, 2), 70, 40, 8, 8, "numbers", {"scale": 0.3}),
+    "few heads, blocks of queries": ((2,), 256, 140, 8, 6, "bool", {}),
+    "one head, causal": ((), 256, 300, 8, 6, None, {"is_causal": True}),
     "float64": ((2,), 70, 140, 6, 9, "bool", {}),
 }
 

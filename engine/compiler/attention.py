@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from ...kernels.attention import Attention, AttentionKernel, Strides
+from ...kernels.attention import QUERY_BLOCK, Attention, AttentionKernel, Strides
 from ...kernels.attention_loops import Mask
 from ...kernels.runtime import Rows
 from ..dtype import bool_
 from ..shape import Aval
-from .access import Access
+from .access import Access, natural_strides
 from .graph import Node, Value
 from .native_ops import KernelStep, NativeOp, Setting, whole
 
@@ -121,11 +122,39 @@ def _attention(node: Node, setting: Setting) -> tuple[Attention, int]:
         strides.append((name, Strides(along, row, access.offset)))
     query, key, value = (found[name].sizes for name in ("query", "key", "value"))
     scale, causal, p = (attrs[name] for name in ("scale", "causal", "p"))
+    split = _split(node, sizes[0], setting.threads)
+    if split:
+        strides = _by_blocks(strides, sizes, (query[-2], value[-1]))
+        sizes = (query[-2] // QUERY_BLOCK, *sizes)
+    queries = QUERY_BLOCK if split else query[-2]
     attention = Attention(
-        found["query"].aval.dtype.numpy, sizes[1:], query[-2], key[-2], query[-1], value[-1],
-        float(scale), bool(causal), float(p), tuple(strides), mask,  # pyright: ignore[reportArgumentType]
+        found["query"].aval.dtype.numpy, sizes[1:], queries, key[-2], query[-1], value[-1],
+        float(scale), bool(causal), float(p), tuple(strides), mask, split,  # pyright: ignore[reportArgumentType]
     )  # fmt: skip
     return attention, sizes[0]
+
+
+def _split(node: Node, heads: int, threads: int) -> bool:
+    """Return whether blocks of queries are shared out, since heads are too few for the threads."""
+    blocks, rest = divmod(node.inputs[0].sizes[-2], QUERY_BLOCK)
+    plain = node.op.name == FORWARD and not node.attributes["p"]
+    return plain and not rest and heads < 2 * threads <= blocks
+
+
+def _by_blocks(
+    strides: Sequence[tuple[str, Strides]], sizes: tuple[int, ...], each: tuple[int, int]
+) -> list[tuple[str, Strides]]:
+    """Return the strides with one more axis in front, which counts blocks of queries."""
+    queries, width = each
+    heads = natural_strides(sizes)
+    found = dict(strides)
+    found["out"] = Strides(tuple(h * queries * width for h in heads), width)
+    found["lse"] = Strides(tuple(h * queries for h in heads), 1)
+    moved = ("query", "mask", "out", "lse")
+    return [
+        (name, replace(own, lead=(own.row * QUERY_BLOCK if name in moved else 0, *own.lead)))
+        for name, own in found.items()
+    ]
 
 
 def _lower(node: Node, setting: Setting) -> list[KernelStep]:
@@ -138,7 +167,7 @@ def _lower(node: Node, setting: Setting) -> list[KernelStep]:
     made = ("dquery", "dkey", "dvalue") if gradient else ("out", "lse")
     places |= dict(zip(made, node.outputs, strict=True))
     places["workspace"] = setting.temporary(Aval((setting.threads * kernel.workspace_size,), dtype))
-    if attention.p:
+    if attention.p or attention.split:
         places["start"] = places["lse"]
     rows = Rows(
         0,
