@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ def print_program(program: Program, declarations: dict[str, str]) -> str:
         body = _Body(program, _places(program))
         for step in program.steps:
             body.call(step, declarations)
+            body.stop([step])
         lines = [f"define void @{program.name}(ptr %call) nounwind {{", "entry:", *body.lines]
         return "\n".join([*lines, "  ret void", "}"])
     return f"{_tickets(program, declarations)}\n\n{_shared(program)}"
@@ -103,6 +105,21 @@ class _Body:
         declarations[step.kernel] = f"declare void @{step.kernel}({', '.join(kinds)})"
         self.lines.append(f"  call void @{step.kernel}({', '.join(given)})")
 
+    def stop(self, steps: Sequence[Step]) -> None:
+        """Return to the caller if one of these steps, which have run, said so."""
+        for step in steps:
+            if step.stop is None:
+                continue
+            word = self._load(self.pointer(step.stop), "i64")
+            right = self.fresh()
+            self._count += 1
+            stopped, on = (f"{self.prefix}{word}{self._count}" for word in ("stopped", "on"))
+            self.lines += [
+                f"  {right} = icmp slt i64 {word}, 0",
+                f"  br i1 {right}, label %{on}, label %{stopped}",
+                f"{stopped}:", "  ret void", f"{on}:",
+            ]  # fmt: skip
+
     def _share(self, count: str, part: str, grain: int) -> tuple[str, str]:
         """Return the first row of a part and how many rows it has."""
         key = f"share of {count} by {grain}"
@@ -161,12 +178,14 @@ def _tickets(program: Program, declarations: dict[str, str]) -> str:
         first = int(starts[region])
         cases += [f"    i64 {first + i}, label %region{region}" for i in range(tickets)]
         body = _Body(program, places, f"r{region}.")
+        body.stop(program.steps[:at])
         part = None
         if tickets > 1:
             part = f"%r{region}.part"
             body.lines.append(f"  {part} = sub i64 %ticket, {first}")
         for step in program.steps[at : at + count]:
             body.call(step, declarations, part)
+            body.stop([step])
         at += count
         wait = f"  call void @cellwire_wait(ptr %state, i64 {first})"
         blocks += [f"region{region}:", *([wait] if first else []), *body.lines, "  ret void"]

@@ -77,6 +77,8 @@ class Step:
     buffers: tuple[Slot, ...]
     ints: tuple[int | str, ...] = ()
     rows: Rows | None = None
+    stop: Slot | None = None
+    """Where the step writes a whole number; unless it is negative, no later step runs."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Program:
         for step in self.steps:
             slots = [f"{s.kind}{s.index}+{s.offset}" for s in step.buffers]
             cut = f" by {step.rows}" if step.rows and self.parts > 1 else ""
+            cut += f" stops by {step.stop.kind}{step.stop.index}" if step.stop else ""
             lines.append(f"  {step.kernel}({', '.join([*slots, *map(str, step.ints)])}){cut}")
         return "\n".join(lines) + "\n"
 

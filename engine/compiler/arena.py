@@ -66,6 +66,10 @@ def _uses(regions: Sequence[Region], outside: Container[Value]) -> dict[Value, _
                 use.last, use.step = position, count
                 use.moves.add(move)
             count += 1
+    for check in (step.check for region in regions for step in region.steps):
+        if check is not None:  # all later regions ask it, and the plan in the end
+            use = found[check.status]
+            use.last, use.step = len(regions) - 1, count
     return found
 
 

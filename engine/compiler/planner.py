@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...kernels.native import Kernel
-from ...kernels.runtime import Program, Rows, Slot, Step, build_entry
+from ...kernels.runtime import Bound, Program, Rows, Slot, Step, build_entry
 from ...kernels.workers import thread_count
 from ..shape import Aval
 from .access import Access, natural_strides
@@ -23,7 +23,7 @@ from .graph import Value
 from .lower import lower_space
 from .native_ops import Check, Setting, native_op
 from .report import HostStep, KernelReport, Report
-from .runs import HostCall, NativeRun, Plan, Reader, RunCheck, Tap
+from .runs import HostCall, NativeRun, Plan, Reader, Tap, checks_in
 from .write_back import copy_kernel
 
 DIRECT_SLOTS = 2048
@@ -130,9 +130,14 @@ class Planner:
             ),
             in_place={places[self.graph.outputs[i]]: t for i, t in self.over.items()},
             settled=frozenset((*self.over, *self.backs)),
-            direct=parts[0].bound if self.alone and len(parts) == 1 else None,  # pyright: ignore[reportAttributeAccessIssue]
+            direct=self._direct(parts),
             arena=arena,
         )
+
+    def _direct(self, parts: Sequence[NativeRun | HostCall]) -> Bound | None:
+        """Return the one run that a plan is, if nothing has to be looked at after it."""
+        only = parts[0] if self.alone and len(parts) == 1 else None
+        return only.bound if isinstance(only, NativeRun) and not only.checks else None
 
     # -- steps -------------------------------------------------------------------------------
 
@@ -236,13 +241,12 @@ class Planner:
         borrowed = {self._base(value) for value in self.graph.outputs}
         # What is written before all is checked would stay written after an error.
         checks = [i for i, s in enumerate(steps) if isinstance(s, NativeStep) and s.check]
-        checked = checks[-1] if checks else -1
         for output, target in self.writes.items():
             value, source = self.graph.outputs[output], self.graph.inputs[target]
             if value not in makers or source in borrowed:
                 continue
             maker = makers[value]
-            at_once = maker > checked and given[value] == 1
+            at_once = maker > max(checks, default=-1) and given[value] == 1
             at_once = at_once and not any(r > maker for r in reads.get(source, ()))
             if at_once and self._may_overwrite(steps[maker], value, source):
                 self.over[output] = target
@@ -299,7 +303,7 @@ class Planner:
                 runs.append(step)
                 continue
             pending.append(step)
-            if step.check is not None or stops.intersection(step.writes):
+            if stops.intersection(step.writes):
                 close()
         close()
         return runs
@@ -317,8 +321,8 @@ class Planner:
         """Bind the runs; also return for each step the part that it belongs to."""
         parts: list[NativeRun | HostCall] = []
         ends: list[int] = []
-        apart = any(isinstance(step, Group) or step.check is not None for step in steps)
-        self.alone = not apart and not self.tapped and len(self.slot) <= DIRECT_SLOTS
+        hosts = any(isinstance(step, Group) for step in steps)
+        self.alone = not hosts and not self.tapped and len(self.slot) <= DIRECT_SLOTS
         for run in runs:
             if isinstance(run, Group):
                 for node in run.nodes:
@@ -360,7 +364,8 @@ class Planner:
             ints.update(zip(names, step.ints, strict=True))
             buffers = tuple(places[v] for v in step.buffers)
             rows = step.rows if id(step) in cut_steps else None
-            program.append(Step(step.kernel.name, buffers, tuple(names), rows))
+            stop = None if step.check is None else places[step.check.status]
+            program.append(Step(step.kernel.name, buffers, tuple(names), rows, stop))
         fixed.append(arena)
         kernels = {step.kernel.name: step.kernel for step in run.steps}
         entry = build_entry(
@@ -372,13 +377,8 @@ class Planner:
             list(kernels.values()),
         )  # fmt: skip
         self.report.compiled |= entry.compiled
-        aligned = start + -start % 64
-        checks = [
-            RunCheck(start + self.arena[c.status] - aligned, c.error, c.text).of(arena)
-            for c in (step.check for step in run.steps)
-            if c is not None
-        ]
-        return NativeRun(entry.bind(fixed, ints), tuple(slots), tuple(checks))
+        checks = [(self.arena[c.status], c.error, c.text) for s in run.steps if (c := s.check)]
+        return NativeRun(entry.bind(fixed, ints), tuple(slots), checks_in(arena, checks))
 
     def _reader(self, value: Value) -> Reader:
         shape, _ = _spec(value)

@@ -62,6 +62,12 @@ class RunCheck:
             raise ERRORS[self.error](self.text.format(self.status[1]))
 
 
+def checks_in(arena: np.ndarray, found: Sequence[tuple[int, str, str]]) -> tuple[RunCheck, ...]:
+    """Return the checks whose numbers lie so many bytes from an arena's start."""
+    aligned = -arena.__array_interface__["data"][0] % 64
+    return tuple(RunCheck(at - aligned, error, text).of(arena) for at, error, text in found)
+
+
 @dataclass(slots=True)
 class NativeRun:
     """Native steps in a row: one call of machine code with these arrays of the call.
