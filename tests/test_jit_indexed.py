@@ -139,8 +139,11 @@ def test_a_label_out_of_range_is_the_error_that_eager_raises() -> None:
     np.testing.assert_allclose(found.asnumpy(), loss(x, right).asnumpy(), rtol=1e-6)
 
 
-def test_a_step_that_fails_changes_nothing() -> None:
-    table = cw.Parameter(cw.Tensor(X[0]), name="table")
+@pytest.mark.parametrize("copies", [1, 100], ids=["one thread", "several threads"])
+def test_a_step_that_fails_changes_nothing(copies: int) -> None:
+    start = np.tile(X[0], (1, copies))
+    classes = start.shape[1]
+    table = cw.Parameter(cw.Tensor(start), name="table")
     optimizer = cw.nn.Momentum([table], 0.1, 0.9)
     derive = cw.value_and_grad(
         lambda i, labels: ops.cross_entropy(ops.gather(table, i, 0), labels), None, [table]
@@ -152,12 +155,14 @@ def test_a_step_that_fails_changes_nothing() -> None:
         optimizer(grads)
         return loss
 
-    ids = cw.Tensor([0, 1, 5])
-    step(ids, cw.Tensor([0, 1, 2]))
+    ids, labels = np.tile([0, 1, 5], copies), np.tile([0, 1, 2], copies)
+    step(cw.Tensor(ids), cw.Tensor(labels))
     state = [p.asnumpy().copy() for p in (table, *optimizer.get_parameters())]
-    with pytest.raises(ValueError, match="label 7"):
-        step(ids, cw.Tensor([0, 1, 7]))
+    wrong = labels.copy()
+    wrong[2] = classes
+    with pytest.raises(ValueError, match=f"label {classes}"):
+        step(cw.Tensor(ids), cw.Tensor(wrong))
     with pytest.raises(IndexError, match="position 6"):
-        step(cw.Tensor([0, 6, 1]), cw.Tensor([0, 1, 2]))
+        step(cw.Tensor(np.where(ids == 1, 6, ids)), cw.Tensor(labels))
     for before, now in zip(state, (table, *optimizer.get_parameters()), strict=True):
         np.testing.assert_array_equal(now.asnumpy(), before)
