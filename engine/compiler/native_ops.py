@@ -84,10 +84,7 @@ def native_ops() -> dict[str, NativeOp]:
     """Return the ops of all families, by name."""
     from . import attention, drawing, indexed, moving, pooling, recurrent, windowed
 
-    from . import attention, drawing, indexed, moving, pooling, recurrent, windowed
-
     families = (windowed, pooling, recurrent, attention, moving, drawing, indexed)
-    return {name: op for family in families for name, op in family.OPS.items()}
     return {name: op for family in families for name, op in family.OPS.items()}
 
 
