@@ -88,9 +88,8 @@ class Planner:
         """The inputs that values are written over."""
         self.alone = False
         self.threads = thread_count()
-        self.setting = Setting(
-            self._base, self._access, self._temporary, fuser.is_read, self.threads, {}
-        )  # fmt: skip
+        places = (self._base, self._access, self._temporary)
+        self.setting = Setting(*places, fuser.is_read, self.threads, {})
 
     def build(self) -> Plan:
         """Return the plan."""
