@@ -1,4 +1,7 @@
-"""Random graphs: eager and compiled against NumPy in float64, gradients against differences."""
+"""Random cases: eager against NumPy in float64 and differences, compiled against eager.
+
+The second half is a short run of ``python -m tests.fuzz``, and what proves that it finds mistakes.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ import cellwire as cw
 import numpy as np
 import pytest
 from cellwire import ops
+from fuzz import graph_faults, program_faults
+from fuzz.faults import FAULTS, Fault, cases_until_caught
+from fuzz.session import Kind, small_case, trouble_of
 from scipy import special
 
 Step = tuple[Callable[..., Any], Callable[..., Any], tuple[int, ...]]
@@ -170,3 +176,26 @@ def test_special_values_and_dtypes_survive_compiling(name: str, kind: str) -> No
         zero = wanted.asnumpy() == 0
         signs = np.signbit(found.asnumpy())[zero], np.signbit(wanted.asnumpy())[zero]
         np.testing.assert_array_equal(*signs)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 15))
+@pytest.mark.parametrize("kind", ["graphs", "programs"])
+def test_compiled_code_does_what_eager_code_does(kind: Kind, first: int) -> None:
+    count = 15 if kind == "graphs" else 5
+    for seed in range(first, first + count):
+        if trouble_of(kind, seed):
+            pytest.fail(small_case(kind, seed), pytrace=False)
+
+
+def test_there_are_enough_seeded_faults_of_both_kinds() -> None:
+    assert graph_faults, program_faults
+    assert len(FAULTS) >= 30
+    assert {fault.kind for fault in FAULTS} == {"graphs", "programs"}
+
+
+PINNED = [fault for fault in FAULTS if fault.seed is not None]
+
+
+@pytest.mark.parametrize("fault", PINNED, ids=lambda fault: fault.name)
+def test_seeded_faults_are_noticed(fault: Fault) -> None:
+    assert cases_until_caught(fault, 40) is not None

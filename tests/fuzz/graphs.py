@@ -1,0 +1,344 @@
+"""Random graphs: plans against kernels of NumPy, with taps, writes, threads and gradients."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from cellwire.engine.autograd import vjp
+from cellwire.engine.compiler import cutting, planner
+from cellwire.engine.compiler.differentiate import differentiate
+from cellwire.engine.compiler.graph import Graph, Value, interpret, verify
+from cellwire.engine.compiler.plan import Plan, compile_graph
+from cellwire.engine.compiler.simplify import eliminate_dead
+from cellwire.engine.compiler.trace import trace
+from cellwire.engine.compiler.traced import TraceBreak
+from cellwire.engine.dtype import dtype_of
+from cellwire.engine.ops.registry import Host, Pointwise, View, apply, own_trace
+from cellwire.engine.shape import Aval
+from cellwire.engine.tensor import Tensor
+
+from .graph_steps import DTYPES, MOST, STEPS, random_array, random_shape
+from .oracle import purely_eager
+from .spread import Spread, mismatch, spread
+
+Arrays = list[np.ndarray]
+BUILD_ERRORS = (ValueError, TypeError, IndexError, TraceBreak, NotImplementedError, RuntimeError)
+"""What ops say to operands that do not fit: the step is left out."""
+
+
+@dataclass(frozen=True)
+class GraphCase:
+    """A graph, arrays for its inputs, and how its plan is to be made."""
+
+    seed: int
+    graph: Graph
+    arrays: Arrays
+    taps: tuple[Value, ...] = ()
+    writes: dict[int, int] = field(default_factory=dict)
+    threads: int = 1
+    derive: bool = False
+
+    def __str__(self) -> str:
+        lines = [f"graph of seed {self.seed}, {self.threads} threads, taps {self.taps},"
+                 f" writes {self.writes}{', with gradient' if self.derive else ''}"]  # fmt: skip
+        lines.append(str(self.graph))
+        for value, array in zip(self.graph.inputs, self.arrays, strict=True):
+            text = np.array2string(array, threshold=12, edgeitems=3).replace("\n", "")
+            lines.append(f"  {value!r} = {text}")
+        return "\n".join(lines)
+
+
+def random_graph(seed: int) -> GraphCase:
+    """Return the case of a seed."""
+    rng = np.random.default_rng(seed)
+    base = random_shape(rng)
+    arrays: Arrays = []
+    for number in range(rng.integers(1, 4)):
+        shape = base if number == 0 or rng.random() < 0.5 else _broadcastable(rng, base)
+        narrow = DTYPES[rng.integers(len(DTYPES) - 1)] if rng.random() < 0.3 else "float32"
+        arrays.append(random_array(rng, shape, narrow.rstrip("_")))
+    count = int(rng.integers(2, 14))
+    weights = np.array([weight for weight, _ in STEPS])
+
+    def build(*tensors: Tensor) -> list[Tensor]:
+        pool = list(tensors)
+        tries = 0
+        while len(pool) < len(tensors) + count and tries < 4 * count:
+            tries += 1
+            step = STEPS[rng.choice(len(STEPS), p=weights / weights.sum())][1]
+            with contextlib.suppress(*BUILD_ERRORS), np.errstate(all="ignore"):
+                own_trace().broken = None  # pyright: ignore[reportOptionalMemberAccess]
+                made = step(rng, pool)
+                made = made if isinstance(made, tuple | list) else (made,)
+                pool += [t for t in made if isinstance(t, Tensor) and t.size <= MOST]
+        own_trace().broken = None  # pyright: ignore[reportOptionalMemberAccess]
+        ends = [t for t in pool[len(tensors) :] if rng.random() < 0.25]
+        return [*ends, pool[-1]]
+
+    avals = [Aval(array.shape, dtype_of(array.dtype)) for array in arrays]
+    call = trace(build, avals, arrays)
+    arrays += [tensor.data for tensor in call.captured_now()]
+    graph = eliminate_dead(call.graph)
+    return _situated(rng, GraphCase(seed, graph, arrays))
+
+
+def _broadcastable(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    kept = shape[rng.integers(len(shape) + 1) :]
+    return tuple(1 if rng.random() < 0.3 else size for size in kept)
+
+
+def _situated(rng: np.random.Generator, case: GraphCase) -> GraphCase:
+    """Choose taps, writes, threads and whether the gradient is looked at too."""
+    graph = case.graph
+    made = [v for node in graph.nodes for v in node.outputs]
+    taps = tuple(v for v in made if rng.random() < 0.1) if rng.random() < 0.3 else ()
+    writes: dict[int, int] = {}
+    if rng.random() < 0.4:
+        for position, value in enumerate(graph.outputs):
+            fits = [i for i, v in enumerate(graph.inputs) if v.aval == value.aval]
+            fits = [i for i in fits if i not in writes.values()]
+            if fits and value in made and graph.outputs.count(value) == 1:
+                writes[position] = fits[rng.integers(len(fits))]
+    derive = bool(rng.random() < 0.35)
+    threads = int(rng.choice([1, 1, 2, 3]))
+    return replace(case, taps=taps, writes=writes, threads=threads, derive=derive)
+
+
+@contextlib.contextmanager
+def threads_for_all(count: int) -> Iterator[None]:
+    """Cut whatever can be cut for so many threads, however little it is worth."""
+    saved = cutting.WORTH_A_MEETING, cutting.WORTH_SHARING, planner.thread_count
+    kept = os.environ.get("CELLWIRE_KEPT_PLANS")
+    os.environ["CELLWIRE_KEPT_PLANS"] = "1" if count == 1 else "0"  # plans on disk are not ours
+    if count > 1:
+        cutting.WORTH_A_MEETING = cutting.WORTH_SHARING = 0.0
+    planner.thread_count = lambda: count  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        yield
+    finally:
+        cutting.WORTH_A_MEETING, cutting.WORTH_SHARING, planner.thread_count = saved
+        if kept is None:
+            del os.environ["CELLWIRE_KEPT_PLANS"]
+        else:
+            os.environ["CELLWIRE_KEPT_PLANS"] = kept
+
+
+def check_graph(case: GraphCase) -> str:
+    """Return what the compiler does wrong with a case; empty if nothing."""
+    try:
+        with threads_for_all(case.threads), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            found = _check_plan(case)
+            return found or (_check_gradient(case) if case.derive else "")
+    except BUILD_ERRORS as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _check_plan(case: GraphCase) -> str:
+    graph, arrays = case.graph, case.arrays
+    verify(graph)
+    try:
+        wanted = interpret(graph, [a.copy() for a in arrays])
+    except BUILD_ERRORS:  # data that an op refuses: there is nothing to compare with
+        return ""
+    plan = compile_graph(graph, taps=case.taps, writes=dict(case.writes))
+    for turn in ("first", "second"):
+        given = [a.copy() for a in arrays]
+        if case.taps:
+            found, seen = _through(plan.segments(*given))
+            trouble = _compare_taps(case, seen)
+            if trouble:
+                return trouble
+        else:
+            found = plan(*given)
+        copies = [np.array(a) for a in found]
+        trouble = _compare(graph, arrays, copies, wanted)
+        trouble = trouble or _compare_inputs(case, plan, given, copies)
+        if not trouble and _scribble(plan, given, found):
+            trouble = _compare_inputs(case, plan, given, copies)
+        if trouble:
+            return f"{turn} call: {trouble}"
+    return ""
+
+
+def _through(steps: Any) -> tuple[tuple[np.ndarray, ...], list[tuple[Value, np.ndarray]]]:
+    seen: list[tuple[Value, np.ndarray]] = []
+    while True:
+        try:
+            value, array = next(steps)
+        except StopIteration as end:
+            return end.value, seen
+        seen.append((value, np.array(array)))
+
+
+def _compare_taps(case: GraphCase, seen: Sequence[tuple[Value, np.ndarray]]) -> str:
+    if {v for v, _ in seen} != set(case.taps) or len(seen) != len(set(case.taps)):
+        return f"taps {case.taps} were to be seen, {[v for v, _ in seen]} were"
+    graph = replace(case.graph, outputs=tuple(v for v, _ in seen))
+    wanted = interpret(graph, case.arrays)
+    trouble = _compare(graph, case.arrays, [a for _, a in seen], wanted)
+    return trouble and f"tapped {trouble}"
+
+
+def _compare(
+    graph: Graph, arrays: Arrays, found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]
+) -> str:
+    if len(found) != len(wanted):
+        return f"{len(found)} outputs instead of {len(wanted)}"
+    signs = all(_keeps_signs(node) for node in graph.nodes)
+    allowed: list[Spread] | None = None
+    for at, (mine, eager) in enumerate(zip(found, wanted, strict=True)):
+        alike = mine.dtype == eager.dtype and mine.shape == eager.shape
+        if alike and mine.tobytes() == np.ascontiguousarray(eager).tobytes():
+            continue
+        if allowed is None:
+            allowed = spread(graph, arrays)
+        if not mismatch(mine, replace(allowed[at], base=eager), signs=signs):
+            continue
+        wider = spread(replace(graph, outputs=(graph.outputs[at],)), arrays, 12, 6.0)[0]
+        trouble = mismatch(mine, replace(wider, base=eager), signs=signs)
+        if trouble:
+            return f"output {at}, {graph.outputs[at]!r}: {trouble}"
+    return ""
+
+
+def _keeps_signs(node: Any) -> bool:
+    """Whether the signs of zeros are fixed: NumPy takes either zero for the greater one."""
+    either = node.op.name in ("maximum", "minimum", "relu", "relu6", "clamp", "hardtanh", "max")
+    return isinstance(node.op.lowering, Pointwise | View) and not either
+
+
+def _scribble(plan: Plan, given: Sequence[np.ndarray], found: Sequence[np.ndarray]) -> bool:
+    """Overwrite the results: neither inputs nor the next call may change by that."""
+    for position, array in enumerate(found):
+        own = position not in plan.settled and not any(array is a for a in given)
+        if own and array.flags.writeable:
+            array[...] = 1
+    return True
+
+
+def _compare_inputs(
+    case: GraphCase, plan: Plan, given: Sequence[np.ndarray], found: Sequence[np.ndarray]
+) -> str:
+    """Look whether inputs hold what was to be written into them, and the others what they held."""
+    wanted = [array.tobytes() for array in case.arrays]
+    for output in plan.settled:
+        wanted[case.writes[output]] = found[output].tobytes()
+    free = set(plan.in_place.values()) - {case.writes[output] for output in plan.settled}
+    for at, (before, after) in enumerate(zip(wanted, given, strict=True)):
+        if at not in free and before != after.tobytes():
+            return f"input {at} holds something else afterwards"
+    return ""
+
+
+def replay(graph: Graph) -> Callable[..., tuple[Tensor, ...]]:
+    """Return a function of tensors that applies a graph's ops one by one."""
+
+    def run(*tensors: Tensor) -> tuple[Tensor, ...]:
+        values = {v: Tensor(a) for v, a in graph.constants.items()}
+        values.update(zip(graph.inputs, tensors, strict=True))
+        for node in graph.nodes:
+            made = apply(node.op, tuple(values[v] for v in node.inputs), node.attributes)
+            made = made if isinstance(made, tuple) else (made,)
+            values.update(zip(node.outputs, made, strict=True))
+        return tuple(values[v] for v in graph.outputs)
+
+    return run
+
+
+def _check_gradient(case: GraphCase) -> str:
+    """Compare the derived graph's plans with the gradient of the eager ops."""
+    graph = case.graph
+    ends = [v for v in graph.outputs if v.aval.dtype.is_float]
+    wrt = [i for i, v in enumerate(graph.inputs) if v.aval.dtype.is_float]
+    if not ends or not wrt or any(isinstance(n.op.lowering, Host) for n in graph.nodes):
+        return ""
+    graph = replace(graph, outputs=tuple(dict.fromkeys(ends)))
+    rng = np.random.default_rng(case.seed)
+    douts = [rng.normal(size=v.sizes).astype(v.aval.dtype.numpy) for v in graph.outputs]
+    try:
+        derivative = differentiate(graph, len(graph.outputs), wrt)
+        wanted = _eager_gradient(graph, case.arrays, douts, wrt)
+    except BUILD_ERRORS:  # an op without a second rule, alike in eager mode
+        return ""
+    forward = compile_graph(derivative.forward)(*[a.copy() for a in case.arrays])
+    kept = forward[len(graph.outputs) :]
+    found = compile_graph(derivative.backward)(*kept, *douts)
+    whole = Graph(
+        (*graph.inputs, *derivative.backward.inputs[len(kept) :]),
+        (*graph.nodes, *derivative.backward.nodes),
+        derivative.backward.outputs,
+        {**graph.constants, **derivative.backward.constants},
+    )
+    trouble = _compare(whole, [*case.arrays, *douts], found, wanted)
+    return trouble and f"gradient {trouble}"
+
+
+def _eager_gradient(graph: Graph, arrays: Arrays, douts: Arrays, wrt: list[int]) -> Arrays:
+    held = [Tensor(a) for a in arrays]
+
+    def run(*chosen: Tensor) -> tuple[Tensor, ...]:
+        given = list(held)
+        for at, tensor in zip(wrt, chosen, strict=True):
+            given[at] = tensor
+        return replay(graph)(*given)
+
+    with purely_eager():
+        _, pull = vjp(run, *[held[i] for i in wrt])
+        found = pull(*[Tensor(d) for d in douts])
+    return [t.data for t in (found if isinstance(found, tuple) else (found,))]
+
+
+def shrink_graph(case: GraphCase, check: Callable[[GraphCase], str] = check_graph) -> GraphCase:
+    """Return the smallest graph found that still fails."""
+    for smaller in (replace(case, derive=False), replace(case, threads=1),
+                    replace(case, taps=()), replace(case, writes={})):  # fmt: skip
+        if check(smaller):
+            case = smaller
+    changed = True
+    while changed:
+        changed = False
+        for smaller in _smaller(case):
+            if check(smaller):
+                case, changed = smaller, True
+                break
+    return case
+
+
+def _smaller(case: GraphCase) -> Iterator[GraphCase]:
+    graph = case.graph
+    if not case.writes:
+        ends = [(v,) for v in graph.outputs]
+        ends += [] if case.taps else [node.outputs[:1] for node in reversed(graph.nodes)]
+        yield from (_with_outputs(case, end) for end in ends if end != graph.outputs)
+    shown = {*graph.outputs, *case.taps}
+    for node in graph.nodes:  # what a node gives becomes an input
+        if shown.isdisjoint(node.outputs):
+            try:
+                arrays = interpret(replace(graph, outputs=node.outputs), case.arrays)
+            except BUILD_ERRORS:
+                continue
+            kept = tuple(other for other in graph.nodes if other is not node)
+            inputs = (*graph.inputs, *node.outputs)
+            made = Graph(inputs, kept, graph.outputs, graph.constants)
+            yield _pruned(replace(case, graph=made, arrays=[*case.arrays, *arrays]))
+
+
+def _with_outputs(case: GraphCase, outputs: tuple[Value, ...]) -> GraphCase:
+    return _pruned(replace(case, graph=replace(case.graph, outputs=outputs)))
+
+
+def _pruned(case: GraphCase) -> GraphCase:
+    """Leave out the nodes and inputs that nothing needs."""
+    needed = replace(case.graph, outputs=(*case.graph.outputs, *case.taps))
+    graph = replace(eliminate_dead(needed), outputs=case.graph.outputs)
+    read = {v for node in graph.nodes for v in node.inputs} | set(graph.outputs)
+    kept = [i for i, v in enumerate(graph.inputs) if v in read or case.writes]
+    made = replace(graph, inputs=tuple(graph.inputs[i] for i in kept))
+    return replace(case, graph=made, arrays=[case.arrays[i] for i in kept])
