@@ -96,7 +96,7 @@ def _lost_offset() -> list[Any]:
     return [_viewed(lambda node, a: replace(a, offset=0) if min(a.strides, default=0) >= 0 else a)]
 
 
-@fault("graphs")
+@fault("graphs", 48)
 def _not_turned() -> list[Any]:
     """A reversed axis is read forwards."""
 
@@ -147,7 +147,7 @@ def _wrong_in_place() -> list[Any]:
     return [swap(planner, "overwrites", lambda _: lambda space, value, source: True)]
 
 
-@fault("graphs")
+@fault("graphs", 51)
 def _read_after_write() -> list[Any]:
     """A result is written over an input that later steps read."""
 
@@ -199,7 +199,7 @@ def _masked_runtime_tail() -> list[Any]:
     return [swap(llvm._Printer, "tail", lambda _: lambda self, e, w, lanes, running, once: running)]
 
 
-@fault("graphs")
+@fault("graphs", 4)
 def _wrong_identity() -> list[Any]:
     """A minimum starts from zero."""
 
@@ -229,7 +229,7 @@ def _lost_nan() -> list[Any]:
     return [swap(llvm, "combine", make)]
 
 
-@fault("graphs")
+@fault("graphs", 10)
 def _wrong_kind() -> list[Any]:
     """A product of elements is summed."""
 
@@ -245,7 +245,7 @@ def _sums_not_cleared() -> list[Any]:
     return [swap(lower, "neutral", lambda _: lambda kind, dtype: loops.const(1, dtype))]
 
 
-@fault("graphs")
+@fault("graphs", 1)
 def _epilogue_rows() -> list[Any]:
     """What follows a product begins at its first row for every share of rows."""
 

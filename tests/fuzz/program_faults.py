@@ -88,7 +88,7 @@ def _trained() -> list[Any]:
     return [swap(guards, "same_training", lambda _: lambda tensors: lambda: True)]
 
 
-@fault("programs")
+@fault("programs", 48)
 def _branch() -> list[Any]:
     """Branches on values are taken to go the same way always."""
     return [swap(Specialisation, "matches", lambda _: lambda self, values: True)]
