@@ -77,13 +77,18 @@ def object_key(texts: Sequence[str], target: Target) -> str:
 
 @cache
 def toolchain_key() -> str:
-    """Return the sources of this folder and the compiler's versions: what turns text into code."""
+    """Return the sources of this folder and the compiler: what turns text into code."""
     folder = Path(__file__).parent
     printers = hashlib.sha256()
     for path in sorted(folder.glob("*.py")):
         printers.update(path.read_bytes())
+    return f"{printers.hexdigest()}, {compiler_key()}"
+
+
+def compiler_key() -> str:
+    """Return the versions of what turns LLVM's text into code."""
     llvm = ".".join(map(str, binding.llvm_version_info))
-    return f"{printers.hexdigest()}, llvmlite {llvmlite.__version__}, LLVM {llvm}, opt 3"
+    return f"llvmlite {llvmlite.__version__}, LLVM {llvm}, opt 3"
 
 
 # -- files -------------------------------------------------------------------------------------

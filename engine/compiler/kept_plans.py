@@ -24,7 +24,7 @@ import scipy
 
 from ...kernels.gemm import blas_address
 from ...kernels.loops import FLOAT32, FLOAT64
-from ...kernels.object_cache import load_file, store_file, toolchain_key
+from ...kernels.object_cache import compiler_key, load_file, store_file
 from ...kernels.runtime import Bound, Entry, Program, load_entry
 from ...kernels.target import host
 from ...kernels.workers import thread_count
@@ -112,7 +112,7 @@ def plan_key(graph: Graph, writes: Mapping[int, int]) -> str | None:
     text = graph_text(graph)
     if text is None:
         return None
-    digest = hashlib.sha256(toolchain_key().encode())
+    digest = hashlib.sha256(compiler_key().encode())
     machine = (host(), thread_count(), sorted(writes.items()))
     digest.update(repr((_sources(), machine)).encode())
     digest.update(text.encode())

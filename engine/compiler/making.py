@@ -11,6 +11,7 @@ from typing import Any
 from .. import random as streams
 from ..shape import Aval
 from ..tensor import Tensor
+from ..unwatched import unwatched
 from .arguments import check_promoted, check_unchanged, input_tensors, inputs_among, is_input
 from .chains import Chain
 from .graph import Graph
@@ -23,7 +24,6 @@ from .specialisation import Specialisation, with_outcomes, writes_in_place
 from .structure import flatten, opaque_part, unflatten
 from .trace import TracedCall, trace
 from .traced import TraceBreak
-from .unwatched import unwatched
 from .watch import watching
 
 

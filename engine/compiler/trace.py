@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,11 +20,11 @@ from ..ops.registry import Op
 from ..ops.setitem import makes_memory, tell_records, views_of
 from ..shape import Aval
 from ..tensor import LazyTensor, Tensor, wrap
-from .graph import Graph, Node, Value, freeze_attrs, infer_outputs, run_node
+from ..unwatched import call_unwatched, unwatched
+from .graph import Graph, Node, Value, freeze_attrs, run_node
 from .host_numbers import HostInput, HostTensor, concrete_attrs
 from .structure import flatten, unflatten
 from .traced import OutcomeGuard, RandomKey, TraceBreak, Traced, user_location
-from .unwatched import unwatched
 
 if TYPE_CHECKING:
     from .journal import Journal
@@ -50,8 +49,8 @@ class Trace:
         self.captured: dict[int, tuple[Tensor, Value]] = {}
         self.constants: dict[Value, np.ndarray] = {}
         self.nodes: list[Node] = []
-        self.arranging: list[Node] = []
-        """Those nodes whose results may share memory with their inputs in eager mode."""
+        self.arranging: dict[Value, list[Node]] = {}
+        """By input, the nodes whose results may share memory with it in eager mode."""
         self.guards: list[OutcomeGuard] = []
         self.writes: dict[int, tuple[Tensor, Value]] = {}
         self.known: dict[Value, np.ndarray] = {}
@@ -164,45 +163,33 @@ class Trace:
                 "a traced tensor was used after its trace had ended",
                 "return it from the compiled function instead of keeping it",
             )
-        return self._unwatched(self._emit, op, inputs, attrs)
-
-    @staticmethod
-    def _unwatched(call: Callable[..., Any], *args: Any) -> Any:
-        """Call what runs no code of the user's; half the time of a trace went into watching it."""
-        told = sys.getprofile()
-        if not getattr(told, "watches_code", False):
-            return call(*args)
-        sys.setprofile(None)
-        try:
-            return call(*args)
-        finally:
-            sys.setprofile(told)
+        return call_unwatched(self._emit, op, inputs, attrs)
 
     def _emit(self, op: Op, inputs: Sequence[Tensor], attrs: dict[str, object]) -> Any:
         values = tuple(self.value_of(t) for t in inputs)
         attrs = concrete_attrs(attrs)
-        outputs = self.emit_values(op, values, attrs, origins.current())
+        inferred = op.infer(*[v.aval for v in values], **attrs)
+        single = not isinstance(inferred, tuple)
+        avals = (inferred,) if single else inferred
+        outputs = self.emit_values(op, values, attrs, avals, origins.current())
         traced = tuple(Traced(self, v) for v in outputs)
-        return traced if len(traced) != 1 or self._gives_tuple(op, values, attrs) else traced[0]
-
-    @staticmethod
-    def _gives_tuple(op: Op, values: Sequence[Value], attrs: dict[str, object]) -> bool:
-        return isinstance(op.infer(*[v.aval for v in values], **attrs), tuple)
+        return traced[0] if single else traced
 
     def emit_values(
         self,
         op: Op,
         values: tuple[Value, ...],
         attrs: dict[str, object],
+        avals: tuple[Aval, ...],
         origin: origins.Origin | None,
     ) -> tuple[Value, ...]:
-        """Add one node on SSA values."""
-        avals = infer_outputs(op, [v.aval for v in values], attrs)
+        """Add one node on SSA values, whose outputs are like ``avals``."""
         outputs = tuple(self.new_value(aval, origin) for aval in avals)
         node = Node(op, values, outputs, freeze_attrs(attrs), origin)
         self.nodes.append(node)
         if not makes_memory(op):
-            self.arranging.append(node)
+            for value in set(values):
+                self.arranging.setdefault(value, []).append(node)
         for output in outputs:
             self.producer[output] = node
         return outputs
@@ -220,7 +207,7 @@ class Trace:
             )
         if tensor.dtype is not parameter.dtype:
             tensor = cast_to(tensor, parameter.dtype)
-        self._unwatched(self._keep_what_was_read, parameter)
+        call_unwatched(self._keep_what_was_read, parameter)
         self.writes[id(parameter)] = (parameter, self.value_of(tensor))
 
     def hook(self, tensor: Tensor, make: Callable[[], Op]) -> None:

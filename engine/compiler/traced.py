@@ -38,7 +38,9 @@ def in_package(path: str, part: str = "") -> bool:
     if path.startswith("<"):
         return False
     own = (f"{ROOT.joinpath(*part.split('/'))}{os.sep}",) if part else LAYERS
-    return os.path.realpath(path).startswith(own)
+    # Links are followed where the path itself does not tell, since that asks the disk.
+    found = path if path.startswith(LAYERS) else os.path.realpath(path)
+    return found.startswith(own)
 
 
 class TraceBreak(Exception):  # noqa: N818 - it ends a trace, which need not be an error

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib.util
 import sys
 import types
-from collections.abc import Container, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..parameter import Parameter
@@ -41,6 +44,31 @@ def is_made_inside(name: str, frame: types.FrameType, live: Container[int]) -> b
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A function's instructions, variables that an inner function uses being local ones."""
+
+    instructions: tuple[Instruction, ...]
+    stored: Counter[str]
+    """How often each local variable is assigned."""
+    acts: bool
+    """Whether there is an instruction that may act outside."""
+
+
+@lru_cache(1024)
+def _text_of(code: types.CodeType) -> Text:
+    instructions = tuple(_as_local(i, code) for i in instructions_of(code))
+    stored = Counter(i.value for i in instructions if i.name == "STORE_FAST")
+    return Text(instructions, stored, any(i.name in EFFECTS for i in instructions))
+
+
+def _as_local(instruction: Instruction, code: types.CodeType) -> Instruction:
+    name = LOCAL_NAMES.get(instruction.name)
+    if name is None or instruction.value not in code.co_cellvars:
+        return instruction
+    return Instruction(name, instruction.value, instruction.line, instruction.offset)
+
+
 class Walker:
     """Finds the chains in one function's byte code."""
 
@@ -73,19 +101,8 @@ class Walker:
         self.reflecting: int | None = None
         self.unknown: list[tuple[str, str]] = []
         self.own = in_package(self.code.co_filename, "engine")
-        self.instructions: Sequence[Instruction] = instructions_of(self.code)
-        if self.code.co_cellvars:
-            self.instructions = [self._as_local(i) for i in self.instructions]
-        stores = [i.value for i in self.instructions if i.name == "STORE_FAST"]
-        self.single = {name for name in stores if stores.count(name) == 1}
-        self.stored = set(stores)
-
-    def _as_local(self, instruction: Instruction) -> Instruction:
-        """Treat a local variable that an inner function uses like any other local variable."""
-        name = LOCAL_NAMES.get(instruction.name)
-        if name is None or instruction.value not in self.code.co_cellvars:
-            return instruction
-        return Instruction(name, instruction.value, instruction.line, instruction.offset)
+        self.text = _text_of(self.code)
+        self.instructions = self.text.instructions
 
     def _cells(self, frame: types.FrameType) -> dict[str, object]:
         """Return the closure's cells by name; the frame itself shows only their contents."""
@@ -105,9 +122,10 @@ class Walker:
 
         Returns the attributes read from variables not known yet.
         """
-        self._walk()
+        if self.text.acts:
+            self._walk()
+            self.unknown.clear()
         self.noting = True
-        self.unknown.clear()
         self._walk()
         return self.unknown
 
@@ -150,7 +168,7 @@ class Walker:
                     self._note(chain)
 
     def _alias(self, local: str, chain: Chain) -> None:
-        if local in self.single and local not in self.arguments:
+        if self.text.stored.get(local) == 1 and local not in self.arguments:
             self.aliases[local] = chain
 
     def _loose(self, previous: Instruction, now: Instruction, chain: Chain | None) -> None:
@@ -233,7 +251,7 @@ class Walker:
         if name == "LOAD_FAST":
             if value in self.aliases:
                 return self.aliases[value]
-            if value in self.arguments and value not in self.stored:
+            if value in self.arguments and value not in self.text.stored:
                 return Chain(self.arguments[value], "object", value)
         return None
 

@@ -309,12 +309,15 @@ def views_of(
         states.add(producer.inputs[0])
         producer = tracer.producer.get(producer.inputs[0])
     views: dict[Any, None] = {}
-    for node in tracer.arranging:
-        if not graphs and node.op.category == "graph":
-            continue
-        shown = states.intersection(node.inputs) and _shows(node, shape, key)
-        if shown or any(value in views for value in node.inputs):
-            views.update(dict.fromkeys(node.outputs))
+    waiting = [*states]
+    while waiting:
+        value = waiting.pop()
+        for node in tracer.arranging.get(value, ()):
+            if not graphs and node.op.category == "graph":
+                continue
+            if value in views or _shows(node, shape, key):
+                waiting += [output for output in node.outputs if output not in views]
+                views.update(dict.fromkeys(node.outputs))
     return [view for view in views if view not in tracer.stale]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
+from typing import Any
 
 
 @contextmanager
@@ -20,3 +21,15 @@ def unwatched() -> Iterator[None]:
         yield
     finally:
         sys.setprofile(watcher)
+
+
+def call_unwatched(call: Callable[..., Any], *args: Any) -> Any:
+    """Call what runs no code of the user's; half the time of a trace went into watching it."""
+    told = sys.getprofile()
+    if not getattr(told, "watches_code", False):
+        return call(*args)
+    sys.setprofile(None)
+    try:
+        return call(*args)
+    finally:
+        sys.setprofile(told)
