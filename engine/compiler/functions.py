@@ -19,6 +19,8 @@ class Functions:
 
     def learn(self, value: Any, depth: int = 4) -> None:
         """Keep a function, and those in its closure."""
+        if not callable(value):
+            return
         value = getattr(value, "function", value) if _is_jitted(value) else value
         value = getattr(value, "func", value) if isinstance(value, functools.partial) else value
         value = value.__func__ if isinstance(value, types.MethodType) else value
