@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from .control import Carried, is_constant, repeat
-from .emitter import Emitter, Value, literal
-from .expressions import BOOL, INT64, DType
+from .addressing import Addressing
+from .control import Carried, repeat
+from .emitter import Emitter, Value, as_internal, literal
+from .expressions import BOOL, INT64
 from .llvm import print_function
 from .loops import Extent
 from .philox import NUMBERS, print_blocks, threshold
@@ -15,6 +16,9 @@ from .target import Target
 
 if TYPE_CHECKING:
     from .attention import AttentionKernel
+
+KEPT_START: Final = NUMBERS
+"""Bytes before the first row of random bits: its first block may begin that much earlier."""
 
 
 def print_attention(kernel: AttentionKernel, target: Target, declarations: dict[str, str]) -> str:
@@ -24,43 +28,25 @@ def print_attention(kernel: AttentionKernel, target: Target, declarations: dict[
     driver.run()
     parts = [print_function(f, target, declarations) for f in kernel.loops().values()]
     parts += [gemm.llvm(target, declarations) for gemm in kernel.products().values()]
-    parts = [part.replace("define void @", "define internal void @") for part in parts]
+    parts = [as_internal(part) for part in parts]
     if kernel.attention.p:
         parts.append(print_blocks(f"{kernel.name}.kept", "kept"))
-    params = [f"ptr %of.{name}" for name in kernel.buffers]
-    head = f"define void @{kernel.name}({', '.join(params)}, i64 %arg.n) nounwind {{"
-    return "\n\n".join([*parts, "\n".join([head, "entry:", *emit.lines, "  ret void", "}"])])
+    params = [*(f"ptr %of.{name}" for name in kernel.buffers), "i64 %arg.n"]
+    return "\n\n".join([*parts, emit.define(kernel.name, params)])
 
 
-class _Driver:
+class _Driver(Addressing):
     """What both directions share: the heads, and the calls of products and loops."""
 
     def __init__(self, emit: Emitter, kernel: AttentionKernel) -> None:
-        self.emit, self.kernel, self.attention = emit, kernel, kernel.attention
-        self.dtype = kernel.attention.dtype
+        super().__init__(emit, kernel.attention.dtype)
+        self.kernel, self.attention = kernel, kernel.attention
         self.products, self.loops = kernel.products(), kernel.loops()
         self.pieces: dict[str, str] = {}
         self.head: dict[str, str] = {}
         self.number = literal(0, INT64)
         self.above = literal(0, INT64)
         """Queries before the first one of this block, where the first axis counts blocks."""
-
-    # -- numbers and addresses ---------------------------------------------------------------
-
-    def times(self, x: Value, y: int) -> Value:
-        if is_constant(x):
-            return literal(int(x.text) * y, INT64)
-        return x if y == 1 else self.emit.mul(x, y)
-
-    def plus(self, x: Value, y: Value) -> Value:
-        if is_constant(x) and is_constant(y):
-            return literal(int(x.text) + int(y.text), INT64)
-        return y if x.text == "0" else x if y.text == "0" else self.emit.add(x, y)
-
-    def at(self, pointer: str, offset: Value, dtype: DType | None = None) -> str:
-        if offset.text == "0":
-            return pointer
-        return self.emit.address(pointer, dtype or self.dtype, offset).text
 
     # -- calls -------------------------------------------------------------------------------
 
@@ -215,10 +201,6 @@ class _Driver:
             return state
 
         repeat(emit, rows, 1, {}, one)
-
-
-KEPT_START = NUMBERS
-"""Bytes before the first row of random bits: its first block may begin that much earlier."""
 
 
 class _Forward(_Driver):

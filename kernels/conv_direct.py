@@ -166,17 +166,16 @@ class DirectConv:
         return max(1, own + (self.strip.size if self.strip.is_copied else 0))
 
     @property
-    def ints(self) -> tuple[str, ...]:
-        """Names of the integer parameters."""
-        return ("first", "n")
-
-    @property
     def text(self) -> str:
         """A canonical description."""
         sizes = f"{self.channels} to {self.filters} in {self.groups} {self.dtype} {self.window}"
         how = f"{self.pieces} {self.packed} {self.tiling} {self.strip.rows} {self.lanes}"
         how += f" {self.ending.text}" if self.ending else ""
         return f"direct conv {self.name} {self.kind} {sizes} {how}"
+
+    def packing(self, name: str) -> PackWeights:
+        """Return the kernel that packs its weights."""
+        return PackWeights(name, self)
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition."""
@@ -198,6 +197,5 @@ class PackWeights:
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition."""
-        conv = self.conv
-        sizes = (conv.groups, conv.blocks, conv.block)
-        return print_pack(self.name, conv.weights, *sizes, conv.dtype, conv.lanes, declarations)
+        c = self.conv
+        return print_pack(self.name, c.weights, c.blocks, c.block, c.dtype, c.lanes, declarations)

@@ -9,10 +9,9 @@ from .control import Carried, repeat
 from .conv_ending import SUM, Reach, print_ending
 from .conv_strip import print_copy
 from .conv_tile import Operand, Taps, Writer
-from .conv_weights import print_pack
-from .emitter import Emitter, Value, literal, type_text
+from .emitter import Emitter, Value, as_internal, literal, type_text
 from .expressions import INT64
-from .gemm_tile import turn
+from .gemm_pack import turn
 
 if TYPE_CHECKING:
     from .conv_direct import DirectConv
@@ -53,24 +52,15 @@ class DirectPrinter:
         conv = self.conv
         parts = [self.rows()]
         if conv.packed_size and not conv.packed:
-            sizes = (conv.groups, conv.blocks, conv.block)
-            parts.append(
-                print_pack(
-                    f"{conv.name}.pack", conv.weights, *sizes, conv.dtype, conv.lanes,
-                    self.declarations,
-                )
-            )  # fmt: skip
+            parts.append(conv.packing(f"{conv.name}.pack").llvm(conv.target, self.declarations))
         if conv.strip.is_copied:
             parts.append(print_copy(f"{conv.name}.copy", conv.strip, self.declarations))
-        parts = [part.replace("define void @", "define internal void @") for part in parts]
+        parts = [as_internal(part) for part in parts]
         self.pieces()
         params = [f"ptr %conv.{p}" for p in ("image", "weight", "out", "workspace")]
         params += [f"ptr %ending.{i}" for i in range(len(self.reaches))]
-        head = (
-            f"define void @{conv.name}({', '.join(params)}, i64 %arg.first, i64 %arg.n) nounwind {{"
-        )
-        body = [head, "entry:", *self.emit.entry, *self.emit.lines, "  ret void", "}"]
-        return "\n\n".join([*parts, "\n".join(body)])
+        params += ["i64 %arg.first", "i64 %arg.n"]
+        return "\n\n".join([*parts, self.emit.define(conv.name, params)])
 
     def pieces(self) -> None:
         """Print the loop over pieces."""
@@ -185,8 +175,7 @@ class DirectPrinter:
 
         repeat(emit, literal(conv.strip.rows, INT64), 1, {}, row)
         params = ["ptr %source", "ptr %weight", "ptr %target", *(f"ptr {end}" for end in ends)]
-        head = f"define void @{conv.name}.rows({', '.join(params)}) nounwind {{"
-        return "\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])
+        return emit.define(f"{conv.name}.rows", params)
 
     def over_filters(self, write: Writer, source: str, places: list[str]) -> None:
         """Print one tile whose lanes are filters, turned at the end to lie as pixels."""
@@ -208,12 +197,10 @@ class DirectPrinter:
     def prefetch(self, write: Writer, target: str) -> None:
         """Print how the lines that a tile is going to be written to are fetched meanwhile."""
         plane = self.conv.size[0] * self.conv.size[1]
-        name = "llvm.prefetch.p0"
-        write.emit.declarations[name] = f"declare void @{name}(ptr, i32, i32, i32)"
 
         def one(f: Value, state: Carried) -> Carried:
             end = write.plus(write.times(f, plane), self.conv.tiling.rows - 1)
-            write.emit.line(f"call void @{name}(ptr {write.at(target, end)}, i32 1, i32 3, i32 1)")
+            write.emit.prefetch(write.at(target, end), write=True)
             return state
 
         count = min(self.conv.block, self.conv.weights.outputs)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from .control import Carried, repeat
 from .conv_strip import print_copy
 from .conv_tile import Operand, Taps, Writer
-from .emitter import Emitter, Value, literal
+from .emitter import Emitter, Value, as_internal, literal
 from .expressions import INT64
-from .gemm_tile import turn
+from .gemm_pack import turn
 
 if TYPE_CHECKING:
     from .conv_weight_grad import WeightGrad
@@ -33,13 +33,11 @@ class GradPrinter:
             parts.append(print_turn(f"{grad.name}.turn", grad, self.declarations))
         if grad.strip.is_copied:
             parts.append(print_copy(f"{grad.name}.copy", grad.strip, self.declarations))
-        parts = [part.replace("define void @", "define internal void @") for part in parts]
+        parts = [as_internal(part) for part in parts]
         self.images()
         params = [f"ptr %conv.{p}" for p in ("image", "sums", "out", "workspace")]
         params += [f"i64 %arg.{p}" for p in ("images", "first", "n")]
-        head = f"define void @{grad.name}({', '.join(params)}) nounwind {{"
-        body = [head, "entry:", *self.emit.entry, *self.emit.lines, "  ret void", "}"]
-        return "\n\n".join([*parts, "\n".join(body)])
+        return "\n\n".join([*parts, self.emit.define(grad.name, params)])
 
     def span(self, low: Value, high: Value, body: Callable[[Value], None]) -> None:
         """Print a loop from `low` to before `high`."""
@@ -198,11 +196,8 @@ class GradPrinter:
         found = add(write, image, start)
         for key, place in named.items():
             write.store(found[key], "%sums", place)
-        head = (
-            f"define void @{grad.name}.tile(ptr %image, ptr %given, ptr %sums, i64 %rows, "
-            "i64 %later) nounwind {"
-        )
-        return "\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])
+        params = ("ptr %image", "ptr %given", "ptr %sums", "i64 %rows", "i64 %later")
+        return emit.define(f"{grad.name}.tile", params)
 
     def over_filters(self, write: Writer, image: list[int], start: Carried) -> Carried:
         """Add products of pixels of the image with turned gradients of filters."""
@@ -261,55 +256,4 @@ def print_turn(name: str, grad: WeightGrad, declarations: dict[str, str]) -> str
 
     end = emit.binary("and", write.plus(count, lanes - 1), -lanes)
     repeat(emit, end, lanes, {}, square)
-    head = f"define void @{name}(ptr %given, ptr %turned, i64 %rows) nounwind {{"
-    return "\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])
-
-
-def print_unpack(name: str, grad: WeightGrad, declarations: dict[str, str]) -> str:
-    """Print `void name(sums, weight, first, n)`."""
-    emit = Emitter(declarations)
-    write = Writer(emit, grad.dtype, grad.lanes)
-    lanes, depth, block = grad.lanes, grad.depth, grad.block
-    per_block = grad.sums // (grad.groups * grad.blocks)
-    by_pixels = grad.tiling.over == "pixels"
-
-    def turned(source: str, count: int, step: int) -> list[Value]:
-        rows = [write.load(source, i * step, lanes) for i in range(count)]
-        return turn(emit, rows + [literal(0.0, grad.dtype, lanes)] * (lanes - count))
-
-    def run(source: str, target: str) -> None:
-        """Unpack all taps of one filter, or of one vector of filters."""
-
-        def part(first: Value, count: int) -> None:
-            step = lanes if by_pixels else block
-            place = write.at(target, first)
-            found = turned(write.at(source, write.times(first, step)), count, step)
-            mask = emit.prefix(count, lanes) if count < lanes else None
-            while by_pixels and len(found) > 1:  # the lanes of one sum, added up
-                found = [emit.add(a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
-            for f, row in enumerate(found[: grad.outputs]):
-                write.store(row, place, f * depth, mask)
-
-        write.runs(depth, part)
-
-    def one(index: Value, state: Carried) -> Carried:
-        number = emit.add(Value("%arg.first", INT64), index)
-        group = emit.binary("udiv", number, grad.blocks)
-        within = emit.binary("urem", number, grad.blocks)
-        first = write.up_to(within, block, max(grad.outputs - block, 0))
-        first = write.plus(write.times(group, grad.outputs), first)
-        target = write.at("%weight", write.times(first, depth))
-        source = write.at("%sums", write.times(number, per_block))
-
-        def part(v: Value, state: Carried) -> Carried:
-            far = 1 if by_pixels else lanes
-            to = write.at(target, write.times(v, far * depth))
-            run(write.at(source, write.times(v, depth * lanes if by_pixels else lanes)), to)
-            return state
-
-        repeat(emit, literal(grad.tiling.filters, INT64), 1, {}, part)
-        return state
-
-    repeat(emit, Value("%arg.n", INT64), 1, {}, one)
-    head = f"define void @{name}(ptr %sums, ptr %weight, i64 %arg.first, i64 %arg.n) nounwind {{"
-    return "\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])
+    return emit.define(name, ("ptr %given", "ptr %turned", "i64 %rows"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .control import Carried, repeat
-from .emitter import Emitter, Value, literal
+from .emitter import Emitter, Value, as_internal, literal
 from .expressions import INT64, DType, affine, const
 from .gemm import BlasGemm, Gemm, Product, choose_gemm
 from .llvm import print_function
@@ -128,11 +128,10 @@ class StridedGrad:
         self._images(emit)
         parts = [print_function(f, target, declarations) for f in self.functions()]
         parts.append(self.gemm.llvm(target, declarations))
-        parts = [part.replace("define void @", "define internal void @") for part in parts]
+        parts = [as_internal(part) for part in parts]
         pointers = ["image", "weight", "out", "workspace", *(["blas"] if self.needs_blas else [])]
         params = [*(f"ptr %conv.{p}" for p in pointers), "i64 %arg.n"]
-        head = f"define void @{self.name}({', '.join(params)}) nounwind {{"
-        return "\n\n".join([*parts, "\n".join([head, "entry:", *emit.lines, "  ret void", "}"])])
+        return "\n\n".join([*parts, emit.define(self.name, params)])
 
     def _images(self, emit: Emitter) -> None:
         """Print the loops over images and groups."""

@@ -83,8 +83,7 @@ def print_copy(name: str, strip: Strip, declarations: dict[str, str]) -> str:
     """Print `void name(image, strip, top)`: copy what output rows from `top` on see."""
     emit = Emitter(declarations)
     _Copy(emit, strip).channels()
-    head = f"define void @{name}(ptr %image, ptr %strip, i64 %top) nounwind {{"
-    return "\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])
+    return emit.define(name, ("ptr %image", "ptr %strip", "i64 %top"))
 
 
 class _Copy:

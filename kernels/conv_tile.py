@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from .addressing import Addressing
 from .control import Carried, is_constant, repeat
 from .emitter import Emitter, Value, literal
 from .expressions import INT32, INT64, DType
@@ -36,31 +37,12 @@ class Operand:
     offsets: Sequence[int]
 
 
-class Writer:
-    """Instructions with the arithmetic of addresses folded where it is constant."""
+class Writer(Addressing):
+    """Prints loads, stores, blocks and sums of vectors."""
 
     def __init__(self, emit: Emitter, dtype: DType, lanes: int) -> None:
-        self.emit, self.dtype, self.lanes = emit, dtype, lanes
-
-    def times(self, x: Value, factor: int) -> Value:
-        """Multiply an integer by a constant."""
-        if is_constant(x):
-            return literal(int(x.text) * factor, INT64)
-        return x if factor == 1 else self.emit.mul(x, factor)
-
-    def plus(self, x: Value, y: Value | int) -> Value:
-        """Add integers."""
-        y = literal(y, INT64) if isinstance(y, int) else y
-        if is_constant(x) and is_constant(y):
-            return literal(int(x.text) + int(y.text), INT64)
-        return x if y.text == "0" else y if x.text == "0" else self.emit.add(x, y)
-
-    def at(self, pointer: str, offset: Value | int) -> str:
-        """Return the address `offset` elements further."""
-        offset = literal(offset, INT64) if isinstance(offset, int) else offset
-        if offset.text == "0":
-            return pointer
-        return self.emit.address(pointer, self.dtype, offset).text
+        super().__init__(emit, dtype)
+        self.lanes = lanes
 
     def load(self, pointer: str, offset: int, lanes: int, mask: Value | None = None) -> Value:
         """Load a scalar or adjacent lanes."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from .conv_grad_code import GradPrinter, print_unpack
+from .conv_grad_code import GradPrinter
 from .conv_strip import Strip
 from .conv_tiling import GradTiling, choose_grad_tiling
+from .conv_weights import print_unpack
 from .expressions import DType
 from .target import Target, host
 from .windows import Window

@@ -79,6 +79,12 @@ class Emitter:
         self._count += 1
         return f"%{hint}{self._count}"
 
+    def define(self, name: str, params: Sequence[str], *, internal: bool = False) -> str:
+        """Return the function `void name(params)` of the instructions so far."""
+        kind = "internal void" if internal else "void"
+        head = f"define {kind} @{name}({', '.join(params)}) nounwind {{"
+        return "\n".join([head, "entry:", *self.entry, *self.lines, "  ret void", "}"])
+
     def label(self, hint: str) -> str:
         """Return a new block name."""
         self._count += 1
@@ -345,6 +351,12 @@ class Emitter:
         self.line(f"{name} = getelementptr {element}, ptr {pointer}, {offsets}")
         return Value(name, dtype, offset.lanes)
 
+    def prefetch(self, address: str, *, write: bool = False) -> None:
+        """Ask for a line of memory; an address outside of what there is does nothing."""
+        name = "llvm.prefetch.p0"
+        self.declarations[name] = f"declare void @{name}(ptr, i32, i32, i32)"
+        self.line(f"call void @{name}(ptr {address}, i32 {write:d}, i32 3, i32 1)")
+
     def load(self, address: Value, lanes: int, mask: Value | None = None) -> Value:
         """Load a scalar, adjacent lanes, or (from a vector of pointers) scattered lanes."""
         dtype, held = address.dtype, memory_type(address.dtype)
@@ -396,6 +408,11 @@ class Emitter:
             f"call void @{name}({kind} {x.text}, {pointers} align {held.itemsize} {address.text}, "
             f"<{x.lanes} x i1> {mask.text})"
         )
+
+
+def as_internal(definition: str) -> str:
+    """Return a function's definition for a module that alone may call it."""
+    return definition.replace("define void @", "define internal void @", 1)
 
 
 def _short(dtype: DType) -> str:

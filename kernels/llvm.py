@@ -50,8 +50,7 @@ def print_function(function: Function, target: Target, declarations: dict[str, s
         )
     names = {name: Value(_symbol(name), INT64) for name in function.ints}
     _Printer(emitter, target, function).body(function.body, _Frame(names))
-    head = f"define void @{function.name}({', '.join(params)}) nounwind {{"
-    return "\n".join([head, "entry:", *emitter.entry, *emitter.lines, "  ret void", "}"])
+    return emitter.define(function.name, params)
 
 
 def _symbol(name: str) -> str:

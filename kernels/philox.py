@@ -111,9 +111,8 @@ def print_blocks(name: str, kind: str) -> str:
         return state
 
     repeat(emit, Value("%blocks", INT64), 1, {}, block)
-    params = "ptr %key, ptr %out, i64 %first, i64 %blocks, i32 %threshold"
-    head = f"define internal void @{name}({params}) nounwind {{"
-    return "\n".join([head, "entry:", *emit.lines, "  ret void", "}"])
+    params = ("ptr %key", "ptr %out", "i64 %first", "i64 %blocks", "i32 %threshold")
+    return emit.define(name, params, internal=True)
 
 
 def _signed(word: int) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .control import Carried, repeat
-from .emitter import Emitter, Value
+from .emitter import Emitter, Value, as_internal
 from .expressions import INT64, DType, affine
 from .gemm import Gemm, Product
 from .llvm import print_function
@@ -113,10 +113,9 @@ class RecurrentKernel:
             print_function(_copy(f"{self.name}.copy", self.size, self.dtype), target, declarations),
             self.gemm.llvm(target, declarations),
         ]
-        parts = [part.replace("define void @", "define internal void @") for part in parts]
+        parts = [as_internal(part) for part in parts]
         params = [f"ptr %arg.{b}" for b in self.buffers] + [f"i64 %arg.{i}" for i in INTS]
-        head = f"define void @{self.name}({', '.join(params)}) nounwind {{"
-        return "\n\n".join([*parts, "\n".join([head, "entry:", *emit.lines, "  ret void", "}"])])
+        return "\n\n".join([*parts, emit.define(self.name, params)])
 
 
 def transposing(name: str, gates: int, size: int, dtype: DType) -> Function:
