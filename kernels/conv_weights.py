@@ -1,4 +1,4 @@
-"""Weights as a convolution takes them: where they lie, packed so that lanes are filters, and back."""
+"""A convolution's weights: where they lie, packed so that lanes are filters, and unpacked."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from cellwire.engine.compiler import fuse, kept_plans, plan
 from cellwire.engine.compiler.graph import Graph
 from cellwire.engine.compiler.trace import trace
 from cellwire.engine.origin import Origin, at
+from cellwire.kernels import runtime
 
 ops = cw.ops
 
@@ -99,16 +100,13 @@ def test_what_is_damaged_or_gone_is_made_anew(cache: Path, damage: str) -> None:
             file.write_bytes(file.read_bytes()[:-1])
         else:
             file.unlink()
-    kept_plans.sys.modules["cellwire.kernels.runtime"]._libraries.clear()
+    runtime._libraries.clear()
     for got, want in zip(plan.compile_graph(graph_of())(*ARRAYS), expected, strict=True):
         np.testing.assert_array_equal(got, want)
-    assert kept_plans.find_plan(*_keyed(graph_of())) is not None
-
-
-def _keyed(graph: Graph) -> tuple[str, Graph]:
+    graph = graph_of()
     key = kept_plans.plan_key(graph, {})
     assert key is not None
-    return key, graph
+    assert kept_plans.find_plan(key, graph) is not None
 
 
 def test_the_key_covers_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def step(mask: np.ndarray | None, **attrs: Any) -> Any:
     return cw.value_and_grad(loss, (0, 1, 2))
 
 
-def kernels(fn: Any, *arrays: np.ndarray) -> Plan:
+def compiled(fn: Any, *arrays: np.ndarray) -> Plan:
     avals = [cw.Tensor(a).aval for a in arrays]
     return compile_graph(trace(fn, avals).graph)
 
@@ -105,10 +105,10 @@ def test_dropout_draws_as_eager_does(name: str) -> None:
     if name == "masked and causal":
         mask, attrs["is_causal"] = RNG.random((70, 133)) > 0.2, True
     run = step(mask, **attrs)
-    compiled = cw.jit(fullgraph=True)(run)
+    draw = cw.jit(fullgraph=True)(run)
     for seed in (1, 2):
         cw.set_seed(seed)
-        _, grads = compiled(*map(cw.Tensor, arrays))
+        _, grads = draw(*map(cw.Tensor, arrays))
         cw.set_seed(seed)
         _, expected = run(*map(cw.Tensor, arrays))
         for found, wanted in zip(grads, expected, strict=True):
@@ -138,7 +138,7 @@ def test_heads_are_read_where_a_projection_left_them() -> None:
         return cw.ops.scaled_dot_product_attention(*(heads(x, at) for at in range(3)))
 
     x = RNG.standard_normal((2, 40, 48)).astype(np.float32)
-    plan = kernels(attend, x)
+    plan = compiled(attend, x)
     assert native(plan) == ["attention_block"]
     assert len(plan.report.kernels) == 1
     np.testing.assert_allclose(plan(x)[0], attend(cw.Tensor(x)).asnumpy(), rtol=1e-5, atol=1e-6)
@@ -151,7 +151,7 @@ def test_it_takes_memory_for_rows_not_for_scores() -> None:
     def grads(*given: cw.Tensor) -> Any:
         return run(*given)[1]
 
-    plan = kernels(grads, *arrays)
+    plan = compiled(grads, *arrays)
     assert native(plan) == ["attention_block", "attention_block_grad"]
     rows = sum(a.nbytes for a in arrays)
     assert plan.report.arena_bytes < 3 * rows
@@ -172,14 +172,14 @@ def test_masks_that_are_trained_have_a_gradient() -> None:
 
 def test_few_scores_stay_with_products() -> None:
     arrays = operands((2,), 8, 8, 4, 4)[:3]
-    plan = kernels(cw.ops.scaled_dot_product_attention, *arrays)
+    plan = compiled(cw.ops.scaled_dot_product_attention, *arrays)
     assert native(plan) == []
     assert not plan.report.host_steps
 
 
 def test_the_kernel_is_kept_by_what_it_is_made_for() -> None:
     arrays = operands((2,), 40, 40, 8, 8)[:3]
-    first = kernels(cw.ops.scaled_dot_product_attention, *arrays)
+    first = compiled(cw.ops.scaled_dot_product_attention, *arrays)
     longer = [np.concatenate([a, a], 0) for a in arrays]
-    second = kernels(cw.ops.scaled_dot_product_attention, *longer)
+    second = compiled(cw.ops.scaled_dot_product_attention, *longer)
     assert [k.name for k in first.report.kernels] == [k.name for k in second.report.kernels]

@@ -222,9 +222,7 @@ def test_direct_convolution_in_vectors_of_any_width(
     expected = naive_conv2d(x, weight, *args)
     out = empty(expected.shape, dtype)
     pieces = min(2, window.out_height)
-    kernel = DirectConv(
-        "conv", "forward", window, c, o, dtype, groups, pieces, target=target
-    )  # fmt: skip
+    kernel = DirectConv("conv", "forward", window, c, o, dtype, groups, pieces, target=target)
     run_kernels([(kernel, [x, weight, out], [0, 3 * pieces])])
     tolerance = 1e-4 if dtype == FLOAT32 else 1e-12
     np.testing.assert_allclose(out, expected, atol=tolerance)
@@ -297,13 +295,15 @@ def test_what_is_not_finite_goes_where_the_window_sees_it_and_nowhere_else(c: in
 
 def test_small_batches_are_cut_by_rows_and_large_weights_are_packed_once() -> None:
     window = Window(14, 14, (3, 3), padding=(1, 1, 1, 1))
-    one = conv_calls(Convolution("forward", window, 1, 8, 32, 1, FLOAT32), 2).calls
-    assert [type(call.kernel) for call in one] == [DirectConv]
-    assert one[0].kernel.pieces * 1 >= 4
-    many = conv_calls(Convolution("forward", window, 8, 256, 256, 1, FLOAT32), 2).calls
-    assert [type(call.kernel) for call in many] == [PackWeights, DirectConv]
-    assert many[1].kernel.pieces == 1
-    assert all(call.rows is not None for call in many)
+    (call,) = conv_calls(Convolution("forward", window, 1, 8, 32, 1, FLOAT32), 2).calls
+    assert isinstance(call.kernel, DirectConv)
+    assert call.kernel.pieces >= 4
+    pack, conv = conv_calls(Convolution("forward", window, 8, 256, 256, 1, FLOAT32), 2).calls
+    assert isinstance(pack.kernel, PackWeights)
+    assert isinstance(conv.kernel, DirectConv)
+    assert conv.kernel.pieces == 1
+    assert pack.rows is not None
+    assert conv.rows is not None
 
 
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

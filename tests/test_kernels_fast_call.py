@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -96,8 +97,6 @@ def test_several_threads_call_at_once() -> None:
 
 
 def test_calls_neither_keep_nor_lose_references() -> None:
-    import sys
-
     given, out, run = cw.Tensor(LIKE), np.zeros(SHAPE, F32), made()
     before = [sys.getrefcount(each) for each in (given, given.data, out, run, LIKE.dtype)]
     for _ in range(100):

@@ -63,9 +63,9 @@ def distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return how far two arrays are from each other, element by element."""
     if not is_float(one):
         return (one != other).astype(np.float64)
-    wide, else_ = one.astype(np.float64), other.astype(np.float64)
-    same = (wide == else_) | (np.isnan(wide) & np.isnan(else_))
-    apart = np.abs(wide - else_)
+    first, second = one.astype(np.float64), other.astype(np.float64)
+    same = (first == second) | (np.isnan(first) & np.isnan(second))
+    apart = np.abs(first - second)
     return np.where(same, 0.0, np.where(np.isfinite(apart), apart, np.inf))
 
 
