@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from ..ops.registry import Gemm, Host, View
+from ..shape import comparable
 from .graph import Graph, Node, Value, all_values
 from .native_ops import native_op
 from .simplify import eliminate_dead
@@ -47,8 +48,11 @@ def recompute_after(graph: Graph, forward: int) -> Graph:
     """Return an equal graph whose nodes from ``forward`` on read less of what those before give.
 
     The first part runs long before the second, which may read results of the graph and those of
-    its inputs that it reads already: others may hold something else by then.
+    its inputs that it reads already: others may hold something else by then. Where nobody answers
+    for symbols among the sizes, nothing can be weighed and the graph stays as it is.
     """
+    if not all(comparable(*v.aval.shape) for v in all_values(graph)):
+        return graph
     late = {v for node in graph.nodes[forward:] for v in node.inputs}
     search = _Search(graph, [v for v in graph.inputs if v not in late])
     search.level = [int(place >= forward) for place in range(len(graph.nodes))]
