@@ -67,9 +67,15 @@ def _expand_position(extreme: Any) -> Any:
     return expand
 
 
+def _no_slope(_: GradContext) -> Grads:
+    """Let nothing flow back: positions move in steps."""
+    return (None,)
+
+
 @op(
     infer=_position_rule("argmax"),
     kernel=_position_kernel(np.argmax),
+    grad=_no_slope,
     lowering=Composite(_expand_position(reduce.amax)),
     category="reduce",
     primitive="Argmax",
@@ -104,6 +110,7 @@ def argmax(input: TensorLike, axis: int | None = None, keepdims: bool = False) -
 @op(
     infer=_position_rule("argmin"),
     kernel=_position_kernel(np.argmin),
+    grad=_no_slope,
     lowering=Composite(_expand_position(reduce.amin)),
     category="reduce",
     primitive="Argmin",
