@@ -154,10 +154,19 @@ def test_branches_write_parameters(how: Callable[[Any], Any]) -> None:
 @HOW
 def test_branches_draw_other_numbers_at_each_call(how: Callable[[Any], Any]) -> None:
     streams.set_seed(0)
-    fn = how(lambda x: ops.cond(x.sum() > 0, lambda: ops.rand((3,)), lambda: ops.zeros((3,))))
-    first, second = fn(x_of(1)), fn(x_of(1))
-    assert not np.array_equal(first.asnumpy(), second.asnumpy())
-    assert fn(x_of(-1)).tolist() == [0, 0, 0]
+    fn = how(lambda x: ops.cond(x.sum() > 0, lambda: ops.rand((3,)), lambda: -ops.rand((3,))))
+    drawn = [fn(x_of(sign)).asnumpy() * sign for sign in (1, 1, -1)]
+    streams.set_seed(0)
+    for numbers in drawn:
+        np.testing.assert_array_equal(numbers, ops.rand((3,)).asnumpy())
+    assert not np.array_equal(drawn[0], drawn[1])
+
+
+def test_a_plan_of_branches_draws_as_often_whichever_runs() -> None:
+    fn = compiled(lambda x: ops.cond(x.sum() > 0, lambda: ops.rand((3,)), lambda: ops.zeros((3,))))
+    message = r"true_fn draws 1 times from the random stream, false_fn 0 times; draw outside"
+    with pytest.raises(JitError, match=message):
+        fn(x_of(1))
 
 
 @pytest.mark.parametrize(
