@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "tables")]
+from .faults import FAULTS, Fault, cases_until_caught
+from .session import KINDS, Kind
+from .shares import run_share
 
-from .faults import FAULTS, Fault, cases_until_caught  # noqa: E402
-from .session import KINDS, Kind, small_case, trouble_of  # noqa: E402
+SHARE = 50
+"""Cases that a process takes at a time."""
 
 
 def main() -> int:
@@ -20,6 +22,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=10_000, help="graphs and programs in all")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--only", choices=KINDS, help="only cases of one kind")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this long")
     parser.add_argument("--faults", action="store_true", help="look for seeded faults instead")
     parser.add_argument("--budget", type=int, default=1000, help="cases in which to find a fault")
@@ -27,23 +30,27 @@ def main() -> int:
     if given.faults:
         return find_faults(given.budget, given.seed)
     kinds: tuple[Kind, ...] = (given.only,) if given.only else KINDS
-    return fuzz(kinds, given.seed, given.cases, given.seconds)
+    return fuzz(kinds, given.seed, given.cases, given.seconds, given.jobs)
 
 
-def fuzz(kinds: tuple[Kind, ...], first: int, cases: int, seconds: float) -> int:
+def fuzz(kinds: tuple[Kind, ...], first: int, cases: int, seconds: float, jobs: int = 1) -> int:
     """Run so many cases, by turns of each kind; tell of those that fail and of how it goes."""
     started, failed, done = time.monotonic(), 0, 0
-    for number in range(cases):
-        kind, seed = kinds[number % len(kinds)], first + number // len(kinds)
-        if trouble_of(kind, seed):
-            failed += 1
-            print(small_case(kind, seed), end="\n\n", flush=True)
-        done = number + 1
-        if done % 500 == 0:
-            print(f"{done} cases, {failed} failed, {time.monotonic() - started:.0f} s", flush=True)
-        if time.monotonic() - started > seconds:
-            break
-    print(f"{done} cases from seed {first}: {failed} failed, {time.monotonic() - started:.0f} s")
+    shares = [range(at, min(at + SHARE, cases)) for at in range(0, cases, SHARE)]
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        waiting = {pool.submit(run_share, kinds, first, share): share for share in shares}
+        for future in as_completed(waiting):
+            troubles = future.result()
+            done, failed = done + len(waiting[future]), failed + len(troubles)
+            print(*troubles, sep="\n\n", end="\n\n" if troubles else "", flush=True)
+            spent = time.monotonic() - started
+            if done % 500 < SHARE:
+                print(f"{done} cases, {failed} failed, {spent:.0f} s", flush=True)
+            if spent > seconds:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
+    spent = time.monotonic() - started
+    print(f"{done} cases from seed {first}: {failed} failed, {spent:.0f} s")
     return 1 if failed else 0
 
 
