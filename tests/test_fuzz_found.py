@@ -78,3 +78,21 @@ def test_a_number_from_outside_that_is_returned_is_that_of_the_call() -> None:
         setting["count"] = count
         (found,) = run(x)[1]
         assert (type(found), found) == (int, max(0, count))
+
+
+def test_numbers_in_what_is_looked_at_as_a_whole_are_put_back() -> None:
+    class Setting:
+        depth = 0
+
+    setting = Setting()
+
+    def fn(x: Any) -> Any:
+        return x * setting.depth if hasattr(setting, "late") else x * 3
+
+    run = cw.jit(fn, fullgraph=True)
+    x = cw.Tensor(np.ones(2, np.float32))
+    for depth in (2, 0, 0, 1, 3):
+        setting.depth = depth
+        np.testing.assert_array_equal(run(x).data, fn(x).data)
+        assert type(setting.depth) is int
+        assert setting.depth == depth

@@ -122,6 +122,8 @@ class Reads:
             self.originals[id(value)] = (value, copy.copy(value))
         if depth and isinstance(value, dict | list | tuple | collections.deque):
             for part in value.values() if isinstance(value, dict) else value:
+                if self.journal is not None:
+                    self.journal.meet_in_container(part)
                 self._keep_content(part, depth - 1)
 
     def note_container(self, chain: Chain, container: Any) -> None:

@@ -274,6 +274,18 @@ class Journal:
             self.openings.varying.pop(place.identity, None)
         raise Restart(f"the number {sources[0].text} is {what}")
 
+    def meet_in_container(self, part: Any) -> None:
+        """Look at what a container holds that is guarded as a whole: it may stand for a value."""
+        if type(part) is HostNumber and part.journal is self:
+            self.settle(part, "in a container that is looked at as a whole")
+        for identity, proxy in self.proxies.items() if isinstance(part, Traced) else ():
+            if proxy is part:
+                text = self.locations[identity].text
+                raise TraceBreak(
+                    f"{text}, in a container that is looked at as a whole, is changed",
+                    "return the value instead",
+                )
+
     def _sources(self, step: int) -> list[Location]:
         program = Program(self.program.steps)
         program.need(step)
