@@ -10,10 +10,23 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from .expressions import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, DType, Scalar, kind_of
+from .expressions import (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    HALVES,
+    INT64,
+    DType,
+    Scalar,
+    kind_of,
+)
+from .halves import BITS, round_to_bfloat16, round_to_odd, widen
 
 TYPES: Final = {
     FLOAT16: "half",
+    BFLOAT16: "i16",  # its bits
     FLOAT32: "float",
     FLOAT64: "double",
     BOOL: "i1",
@@ -22,6 +35,7 @@ TYPES: Final = {
 
 _COMPARE: Final = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
 _INT_ARITHMETIC: Final = {"add": "add", "sub": "sub", "mul": "mul"}
+_HELD: Final = {BOOL: np.dtype(np.uint8), **dict.fromkeys(HALVES, BITS)}
 
 
 @dataclass(frozen=True)
@@ -43,7 +57,7 @@ def type_text(dtype: DType, lanes: int) -> str:
 
 def memory_type(dtype: DType) -> DType:
     """Return the integer dtype that carries bools and halves in memory, else the dtype itself."""
-    return {BOOL: np.dtype(np.uint8), FLOAT16: np.dtype(np.uint16)}.get(dtype, dtype)
+    return _HELD.get(dtype, dtype)
 
 
 def literal(value: Scalar, dtype: DType, lanes: int = 0) -> Value:
@@ -57,6 +71,8 @@ def literal(value: Scalar, dtype: DType, lanes: int = 0) -> Value:
             text = "0x7FF8000000000000"
     elif dtype == FLOAT16:
         text = f"0xH{np.float16(value).view(np.uint16).item():04X}"
+    elif dtype == BFLOAT16:
+        text = str(dtype.type(value).view(np.int16).item())
     else:
         text = str(int(value))
     return Value(f"splat ({TYPES[dtype]} {text})" if lanes else text, dtype, lanes)
@@ -71,6 +87,7 @@ class Emitter:
         self.declarations = declarations
         self.block_name = "entry"
         self._count = 0
+        self._narrow: dict[str, Value] = {}  # by the name of a float32: the half that it was
 
     # -- structure -------------------------------------------------------------------------
 
@@ -296,10 +313,18 @@ class Emitter:
         if dtype == BOOL:
             return self._to_bool(x)
         source, target = kind_of(x.dtype), kind_of(dtype)
-        if "half" in (source, target) and {source, target} - {"half", "float"}:
+        if x.dtype == FLOAT32 and self._narrow.get(x.text, x).dtype == dtype:
+            return self._narrow[x.text]
+        if source == "half" and dtype == FLOAT32:
+            wide = widen(self, x)
+            self._narrow[wide.text] = x
+            return wide
+        if source == "half" or (target == "half" and source != "float"):
             return self.cast(self.cast(x, FLOAT32), dtype)
+        if dtype == BFLOAT16:
+            return round_to_bfloat16(self, self.cast(x, FLOAT32))
         if x.dtype == FLOAT64 and dtype == FLOAT16:
-            return self.cast(self._to_odd(x), FLOAT16)
+            return self.cast(round_to_odd(self, x), FLOAT16)
         floats = ("float", "half")
         if source in floats and target in floats:
             word = "fpext" if dtype.itemsize > x.dtype.itemsize else "fptrunc"
@@ -320,24 +345,8 @@ class Emitter:
         source, target = type_text(x.dtype, x.lanes), type_text(dtype, x.lanes)
         return self.value(f"{word} {source} {x.text} to {target}", dtype, x.lanes)
 
-    def _to_odd(self, x: Value) -> Value:
-        """Round float64 to float32 so that rounding once more is as good as rounding once.
-
-        What is inexact is cut off and its last bit set (S. Boldo and G. Melquiond, "Emulation of
-        a FMA and correctly rounded sums", 2008): processors only convert float32 to float16.
-        """
-        near = self.cast(x, FLOAT32)
-        back = self.cast(near, FLOAT64)
-        above = self.compare("gt", self.unary("fabs", back), self.unary("fabs", x))
-        inexact = self.compare("one", back, x)
-        bits = self.bits(near)
-        bits = self.sub(bits, self.convert("zext", above, bits.dtype))
-        return self.reinterpret(
-            self.binary("or", bits, self.convert("zext", inexact, bits.dtype)), FLOAT32
-        )
-
     def _to_bool(self, x: Value) -> Value:
-        if x.dtype == FLOAT16:
+        if kind_of(x.dtype) == "half":
             x = self.cast(x, FLOAT32)
         return self.compare("ne", x, 0)
 
@@ -372,6 +381,8 @@ class Emitter:
             raw = self.value(f"load {kind}, ptr {address.text}, align {held.itemsize}", held, lanes)
         if dtype == BOOL:
             return self.compare("ne", raw, 0)
+        if dtype == BFLOAT16:
+            return Value(raw.text, dtype, lanes)
         return raw if dtype == held else self.reinterpret(raw, dtype)
 
     def _masked(
@@ -391,7 +402,7 @@ class Emitter:
         held = memory_type(x.dtype)
         if x.dtype == BOOL:
             x = self.cast(x, held)
-        elif x.dtype != held:
+        elif x.dtype == FLOAT16:
             x = self.reinterpret(x, held)
         kind = type_text(held, x.lanes)
         if address.lanes:

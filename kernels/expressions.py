@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 DType: TypeAlias = np.dtype
 Scalar: TypeAlias = "float | int | bool | np.generic"
 Coefficient: TypeAlias = "int | str | tuple[int | str, ...]"
 
 FLOAT16: Final = np.dtype(np.float16)
+BFLOAT16: Final = np.dtype(bfloat16)
 FLOAT32: Final = np.dtype(np.float32)
 FLOAT64: Final = np.dtype(np.float64)
 INT32: Final = np.dtype(np.int32)
@@ -24,8 +26,10 @@ INT64: Final = np.dtype(np.int64)
 BOOL: Final = np.dtype(np.bool_)
 DTYPES: Final = frozenset(
     np.dtype(name)
-    for name in (("f2", "f4", "f8", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "?"))
+    for name in (("f2", bfloat16, "f4", "f8", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "?"))
 )
+HALVES: Final = frozenset((FLOAT16, BFLOAT16))
+"""Dtypes of two bytes that numbers are stored in and rounded to; they are computed in float32."""
 
 
 class LoopError(ValueError):
@@ -67,7 +71,7 @@ OPS: Final[dict[str, ScalarOp]] = {
 
 def kind_of(dtype: DType) -> str:
     """Return `float`, `int`, `bool`, or `half`, which can only be loaded, stored and cast."""
-    if dtype == FLOAT16:
+    if dtype in HALVES:
         return "half"
     return {"f": _FLOAT, "i": _INT, "u": _INT, "b": _BOOL}[dtype.kind]
 

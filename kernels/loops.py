@@ -27,11 +27,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .expressions import (
+    BFLOAT16,
     BOOL,
     DTYPES,
     FLOAT16,
     FLOAT32,
     FLOAT64,
+    HALVES,
     INT32,
     INT64,
     OPS,
@@ -56,11 +58,13 @@ if TYPE_CHECKING:
     from .target import Target
 
 __all__ = (
+    "BFLOAT16",
     "BOOL",
     "DTYPES",
     "FLOAT16",
     "FLOAT32",
     "FLOAT64",
+    "HALVES",
     "INT32",
     "INT64",
     "OPS",

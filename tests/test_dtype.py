@@ -133,21 +133,6 @@ def test_bfloat16_meets_other_types() -> None:
     assert x.astype(cw.int32).tolist() == [1]
 
 
-def test_bfloat16_in_a_static_graph_is_a_told_host_step() -> None:
-    weight = cw.Tensor(np.linspace(-1, 1, 9).reshape(3, 3), cw.bfloat16)
-
-    def loss(x: cw.Tensor) -> cw.Tensor:
-        return (cw.ops.softmax(cw.ops.matmul(x.reshape(1, 3), weight)) * x).sum()
-
-    x = brain(1, -2, 0.5)
-    eager, compiled = cw.value_and_grad(loss)(x), cw.jit(cw.value_and_grad(loss), fullgraph=True)(x)
-    for ours, other in zip(eager, compiled, strict=True):
-        assert ours.dtype is other.dtype is dt.bfloat16
-        np.testing.assert_allclose(ours.tolist(), other.tolist(), atol=0.02)
-    steps = cw.jit.explain(loss)(x).report.host_steps
-    assert {step.reason for step in steps} == {"BFloat16 is computed in NumPy"}
-
-
 FIRST = {sample.op: sample for sample in reversed(SAMPLES)}
 ROUNDED = [name for name in FIRST if OPS[name].category != "random" and name != "nextafter"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cellwire.kernels.loops import (
+    BFLOAT16,
     OPS,
     Buffer,
     Function,
@@ -206,6 +207,27 @@ def test_casts_keep_infinity_nan_and_wrap() -> None:
     wide = np.array([-1, 256, 300, -129, 2**40 + 5])
     np.testing.assert_array_equal(apply(lambda v: cast(v, np.uint8), wide), wide.astype(np.uint8))
     np.testing.assert_array_equal(apply(lambda v: cast(v, np.int8), wide), wide.astype(np.int8))
+
+
+def assert_same_halves(wanted: np.ndarray, found: np.ndarray) -> None:
+    number = ~np.isnan(wanted)
+    np.testing.assert_array_equal(number, ~np.isnan(found))
+    kind = f"u{wanted.itemsize}"
+    np.testing.assert_array_equal(wanted.view(kind)[number], found.view(kind)[number])
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float16), BFLOAT16], ids=str)
+def test_every_half_survives_float32_and_every_boundary_rounds_to_even(dtype: Any) -> None:
+    halves = np.arange(2**16, dtype=np.uint16).view(dtype)
+    wide = apply(lambda v: cast(v, np.float32), halves)
+    assert_same_halves(halves.astype(np.float32), wide)
+    finite = wide[np.isfinite(wide)]
+    beyond = [np.nextafter(finite, np.float32(limit)) for limit in (-np.inf, np.inf)]
+    with np.errstate(all="ignore"):
+        ties = finite + np.spacing(finite.astype(dtype)).astype(np.float32) / 2
+        numbers = np.concatenate([wide, *beyond, ties])
+        numbers = numbers[~np.isnan(numbers)]
+        assert_same_halves(numbers.astype(dtype), apply(lambda v: cast(v, dtype), numbers))
 
 
 def test_the_loop_variable_is_a_value() -> None:

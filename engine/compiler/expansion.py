@@ -8,6 +8,7 @@ from .graph import Graph, Node, Value, all_values
 from .native_ops import native_op
 from .trace import Trace, tracing
 from .traced import Traced
+from .widening import widened, widens
 
 
 def expand(graph: Graph) -> Graph:
@@ -41,7 +42,9 @@ def _expand_node(
     first = len(builder.nodes)
     with tracing(builder):
         tensors = [Traced(builder, v) for v in inputs]
-        if isinstance(lowering, Composite):
+        if widens(node):
+            result = widened(builder, node, tensors)
+        elif isinstance(lowering, Composite):
             result = lowering.fn(*tensors, **node.attributes)
         else:
             bias: Tensor = tensors[2]
@@ -67,8 +70,10 @@ def _expand_node(
 
 def _expands(node: Node) -> bool:
     """Return whether a node is made of others: a composite without kernels of its
-    own, or a layer with its bias.
+    own, a layer with its bias, or what is wider inside.
     """
+    if widens(node):
+        return True
     biased = node.op.name in ("dense", "conv2d") and len(node.inputs) == 3
     return biased or (isinstance(node.op.lowering, Composite) and native_op(node) is None)
 

@@ -12,7 +12,6 @@ from functools import lru_cache
 import numpy as np
 
 from ...kernels.loops import LoopError, Var
-from ..dtype import bfloat16
 from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
 from .access import Access, natural_strides, view_access
 from .cost import repeats_much
@@ -83,8 +82,6 @@ def why_host(node: Node) -> str:
     lowering = node.op.lowering
     if isinstance(lowering, Host):
         return lowering.reason
-    if any(v.aval.dtype is bfloat16 for v in (*node.inputs, *node.outputs)):
-        return "BFloat16 is computed in NumPy"
     if len(node.outputs) != 1:
         return f"{node.op.name} has several outputs"
     if any(0 in v.sizes for v in (*node.inputs, *node.outputs)):

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ...kernels import loops
 from ...kernels.gemm import EPILOGUE_INTS
 from ...kernels.gemm_code import COLUMNS
@@ -27,7 +25,7 @@ from ..ops import registry
 from .graph import Node, Value
 from .kernel_memory import KernelMemory
 from .loop_kernel import LoopKernel, Place
-from .pointwise import BUILDER, compute_dtype, neutral, reduction_kind
+from .pointwise import BUILDER, FLOAT16_BUILDER, compute_dtype, neutral, reduction_kind
 from .space import NONE, Space, column_advance
 
 
@@ -119,10 +117,12 @@ class _Lowering(KernelMemory):
         arguments = [self._get(place, v) for v in node.inputs]
         lowering = node.op.lowering
         if isinstance(lowering, registry.Pointwise):
-            expr = lowering.expr(BUILDER, *arguments, **node.attributes)
+            stored = output.aval.dtype.numpy
+            builder = FLOAT16_BUILDER if stored == loops.FLOAT16 else BUILDER
+            expr = lowering.expr(builder, *arguments, **node.attributes)
             expr = loops.cast(expr, compute_dtype(output))
-            if output.aval.dtype.numpy == np.float16:
-                expr = loops.cast(loops.cast(expr, np.float16), np.float32)
+            if stored in loops.HALVES:
+                expr = loops.cast(loops.cast(expr, stored), loops.FLOAT32)
         else:
             expr = arguments[0]
         return self._let(place, output, expr)

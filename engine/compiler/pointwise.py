@@ -40,14 +40,27 @@ class Builder(loops.ExprBuilder):
         return super().cast(x, getattr(dtype, "numpy", dtype))
 
 
+class Float16Builder(Builder):
+    """Of equal numbers, which may be zeros of two signs, NumPy takes the first in float16."""
+
+    def maximum(self, x: Any, y: Any) -> Expr:
+        """Return the larger; NaN if either is."""
+        return loops.call("maximum", y, x)
+
+    def minimum(self, x: Any, y: Any) -> Expr:
+        """Return the smaller; NaN if either is."""
+        return loops.call("minimum", y, x)
+
+
 BUILDER = Builder()
+FLOAT16_BUILDER = Float16Builder()
 IDENTITY = {"sum": 0, "prod": 1}
 
 
 def compute_dtype(value: Value) -> np.dtype[Any]:
     """Return the dtype in which a value is computed: half precision is widened."""
     dtype = value.aval.dtype.numpy
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
+    return loops.FLOAT32 if dtype in loops.HALVES else dtype
 
 
 def reduction_kind(node: Node) -> str:

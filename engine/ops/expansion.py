@@ -13,7 +13,7 @@ from .registry import only_records, traces
 
 
 def expanded(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a NumPy kernel that runs a composite op's expansion op by op."""
+    """Return a NumPy kernel that runs a composite op's expansion, its `__wrapped__`, op by op."""
 
     def kernel(*arrays: np.ndarray, **attrs: Any) -> Any:
         if traces and traces[-1].thread != threading.get_ident():  # its ops do not come here
@@ -27,6 +27,7 @@ def expanded(fn: Callable[..., Any]) -> Callable[..., Any]:
             traces[:] = outer
         return _arrays(result)
 
+    kernel.__wrapped__ = fn  # pyright: ignore[reportFunctionMemberAccess]
     return kernel
 
 
