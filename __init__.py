@@ -44,6 +44,7 @@ from .engine.autograd import (
 from .engine.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
 from .engine.compiler.jit import jit
 from .engine.compiler.options import enable_dynamic
+from .engine.compiler.reasons import JitError, JitWarning
 from .engine.context import (
     COMPATIBLE,
     GRAPH_MODE,
@@ -197,6 +198,8 @@ __all__ = [
     "Generator",
     "GradOperation",
     "History",
+    "JitError",
+    "JitWarning",
     "LambdaCallback",
     "LearningRateScheduler",
     "LossMonitor",

@@ -382,7 +382,7 @@ def test_the_report_names_origins_and_shows_code() -> None:
     report = check(fn, normal(3, 4)).report
     assert [origin.node for origin in report.kernels[0].origins] == ["n1", "n2"]
     assert "exp" in report.code
-    assert "1 kernels" in str(report)
+    assert "1 kernel " in str(report)
 
 
 def test_blocks_alive_together_never_overlap() -> None:

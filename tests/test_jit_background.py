@@ -79,6 +79,7 @@ def test_calls_run_eagerly_until_the_plan_is_ready(gate: Gate) -> None:
     report = situation.paths[0].plan.report
     assert report.eager_calls == 3
     assert "compiled in the background, 3 calls ran eagerly" in str(report)
+    assert "compiled in the background, 3 calls ran eagerly" in str(run.explain(x))
 
 
 def test_a_value_that_changes_meanwhile_is_compiled_anew(gate: Gate) -> None:

@@ -200,3 +200,12 @@ def test_a_cell_with_state_is_explained_by_its_names() -> None:
     told = explain(Net())(cw.Tensor([1.0]))
     assert told.effects == ("sets self.seen",)
     assert "self.scale is 2.0" in told.guards
+
+
+def test_guards_on_numbers_are_told_as_they_are_written() -> None:
+    settings = types.SimpleNamespace(shift=0.0, scale=-2.5, times=3)
+    told = cw.jit.explain(lambda x: x * settings.scale * settings.times + settings.shift)(
+        cw.Tensor([1.0])
+    )
+    wanted = {"settings.shift is 0.0", "settings.scale is -2.5", "settings.times is 3"}
+    assert wanted <= set(told.guards)

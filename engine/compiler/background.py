@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from .making import Arguments, Made, compile_call
+from .report import counted, ran_eagerly
 from .specialisation import Specialisation
 
 _LOG: Final = logging.getLogger("cellwire.jit")
@@ -50,11 +51,11 @@ class Pending:
             raise self.error
         assert self.path is not None
         self.path.plan.report.eager_calls = self.eager_calls
-        _LOG.info("%s is compiled now; %d calls ran eagerly", self.name, self.eager_calls)
+        _LOG.info("%s: %s", self.name, ran_eagerly(self.eager_calls))
         return self.path
 
     def __str__(self) -> str:
-        return f"compiling in the background, {self.eager_calls} calls ran eagerly"
+        return f"compiling in the background, {counted(self.eager_calls, 'call')} ran eagerly"
 
 
 class Worker:
@@ -93,6 +94,8 @@ class Background:
     def __init__(self, name: str) -> None:
         self.name = name
         self.pending: dict[object, Pending] = {}
+        self.eager_calls = 0
+        """Calls that ran eagerly while what is compiled by now was made."""
 
     def path(self, key: object, make: Callable[[], Made], given: Arguments) -> Specialisation:
         """Return the compiled path of a situation.
@@ -112,6 +115,7 @@ class Background:
             pending.eager_calls += 1
             raise StillCompilingError
         del self.pending[key]
+        self.eager_calls += pending.eager_calls
         return pending.result()
 
     def _forget(self) -> None:
@@ -127,5 +131,6 @@ class Background:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is under way, for people."""
-        return tuple(map(str, self.pending.values()))
+        """What was and what is under way, for people."""
+        done = (ran_eagerly(self.eager_calls),) if self.eager_calls else ()
+        return (*done, *map(str, self.pending.values()))

@@ -19,13 +19,13 @@ def explanation(
     """Return what is to be told of a function, and of one call of it: its path or a reason."""
     families = jitted.families.values()
     notes = tuple(note for family in families for note in family.notes)
-    notes += jitted.background.notes if jitted.background is not None else ()
     count = sum(len(situation.paths) for situation in jitted.situations.values())
     axes = sorted({place for family in families for place in family.open})
     told = Explanation(
         None, reason, None, count, notes,
         open_sizes=tuple(f"axis {axis} of input {number}" for number, axis in axes),
         open_numbers=tuple(place.text for place in jitted.openings.varying.values()),
+        background=jitted.background.notes if jitted.background is not None else (),
     )  # fmt: skip
     if path is None:
         return told
@@ -48,7 +48,9 @@ def in_words(guard: Guard) -> str:
     if isinstance(expected, Held):
         kind = type(expected.value).__name__
         return f"{guard.chain} is the same {kind}"
-    if isinstance(expected, tuple) and expected[0] in (bool, int, float, str, type(None)):
+    if isinstance(expected, tuple) and expected[0] is float:
+        return f"{guard.chain} is {expected[1]}"
+    if isinstance(expected, tuple) and expected[0] in (bool, int, str, type(None)):
         return f"{guard.chain} is {expected[1]!r}"
     return f"{guard.chain} holds what it held"
 

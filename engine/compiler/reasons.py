@@ -45,6 +45,8 @@ class Explanation:
     """Axes whose sizes may be any."""
     open_numbers: tuple[str, ...] = ()
     """Numbers outside that each call reads anew."""
+    background: tuple[str, ...] = ()
+    """How far compiling in the background is."""
 
     def of(
         self,
@@ -69,6 +71,7 @@ class Explanation:
             "compiled anew": self.notes,
         }  # fmt: skip
         lines += [f"{title}: {part}" for title, found in parts.items() for part in found]
+        lines += self.background
         if self.specialisations:
             lines.append(f"plans so far: {self.specialisations}")
         return "\n".join(lines)

@@ -8,6 +8,16 @@ from dataclasses import dataclass, field
 from ..origin import Origin
 
 
+def counted(number: int, what: str) -> str:
+    """Return so many of something, in words."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def ran_eagerly(calls: int) -> str:
+    """Return what is told where a plan was made in the background."""
+    return f"compiled in the background, {counted(calls, 'call')} ran eagerly meanwhile"
+
+
 @dataclass(frozen=True, slots=True)
 class KernelReport:
     """One kernel: the ops it does, where in the drawing they are, and how often it is called."""
@@ -60,10 +70,11 @@ class Report:
     def __str__(self) -> str:
         lines = [*map(str, self.kernels), *map(str, self.host_steps)]
         source = "compiled" if self.compiled else "from the cache"
+        kernels = counted(len(self.kernels), "kernel")
         lines.append(
-            f"{len(self.kernels)} kernels {source} in {self.compile_seconds * 1e3:.1f} ms,"
+            f"{kernels} {source} in {self.compile_seconds * 1e3:.1f} ms,"
             f" arena {self.arena_bytes} bytes, native runs {self.native_runs}"
         )
         if self.eager_calls:
-            lines.append(f"compiled in the background, {self.eager_calls} calls ran eagerly")
+            lines.append(ran_eagerly(self.eager_calls))
         return "\n".join(lines)
