@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cellwire import nn, ops
 from cellwire.engine.compiler import open_plans
+from cellwire.engine.compiler.gemm import FEW_ROWS
 
 
 def array(*shape: int, seed: int = 0) -> np.ndarray:
@@ -86,6 +87,28 @@ def test_one_lowering_serves_all_sizes(
     (family,) = run.families.values()
     (trace,) = family.traces
     assert trace.reason is None
+
+
+def test_large_products_share_a_lowering_on_either_side_of_few_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[dict[Any, int]] = []
+    whole = open_plans.open_plan
+    monkeypatch.setattr(
+        "cellwire.engine.compiler.open_sizes.open_plan",
+        lambda *given: made.append(dict(given[1])) or whole(*given),
+    )
+    weight = cw.Tensor(array(280, 256, seed=7))  # more than what is multiplied without packing
+    run = cw.jit(lambda x: ops.relu(ops.matmul(x, weight)), fullgraph=True)
+    few, many = (3, 8, 5, FEW_ROWS), (FEW_ROWS + 1, 90, 67, 130)
+    for sizes, lowerings in ((few, 1), ((*many, *few), 2)):
+        for size in sizes:
+            x = array(size, 280, seed=size)
+            wanted = np.maximum(x @ weight.data, 0)
+            np.testing.assert_allclose(run(cw.Tensor(x)).data, wanted, rtol=1e-4, atol=1e-4)
+        assert len(made) == lowerings
+    sides = [size <= FEW_ROWS for sizes in made for size in sizes.values()]
+    assert sorted(sides) == [False, True]
 
 
 def test_a_size_in_the_code_of_a_kernel_is_told(caplog: pytest.LogCaptureFixture) -> None:
