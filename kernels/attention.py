@@ -12,8 +12,18 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from . import attention_loops as loops
-from .attention_loops import KEPT_GAP, Block, Mask
+from .attention_loops import (
+    KEPT_GAP,
+    Block,
+    Mask,
+    deltas,
+    fill,
+    finish,
+    pack,
+    scaled,
+    slopes,
+    softmax,
+)
 from .expressions import DType
 from .gemm import Gemm, Product
 from .loops import Extent, Function
@@ -98,11 +108,18 @@ class Attention:
             self.dtype, self.rows, self.columns, self.kept_row, self.mask, self.causal, keep
         )
 
+    def width_of(self, name: str) -> int:
+        """Return the elements of an operand's row."""
+        return self.value_width if name in ("value", "dout") else self.width
+
+    def row_of(self, name: str) -> int:
+        """Return the elements from row to row of an operand."""
+        found = self.stride(name)
+        return self.width_of(name) if found is None else found.row
+
     def packed(self, name: str) -> bool:
         """Return whether an operand's rows must be brought together first."""
-        found = self.stride(name)
-        width = self.value_width if name in ("value", "dout") else self.width
-        return found is not None and found.row != width
+        return self.row_of(name) != self.width_of(name)
 
 
 @dataclass(frozen=True)
@@ -179,49 +196,51 @@ class AttentionKernel:
 
     def loops(self) -> dict[str, Function]:
         """The loops, by role."""
-        a, name, dtype = self.attention, self.name, self.attention.dtype
-        found: dict[str, Function] = {}
-        for operand, length, width in self.packings():
-            row = found_row(a, operand, width)
+        a, found = self.attention, dict[str, Function]()
+        for operand, length in self.packings().items():
+            sizes = (length, a.width_of(operand), a.row_of(operand))
             scale = a.scale if operand == "query" else None
-            found[f"pack_{operand}"] = loops.pack(
-                f"{name}.pack_{operand}", dtype, length, width, row, scale
-            )
-        if self.gradient:
-            found |= {
-                "slopes": loops.slopes(f"{name}.slopes", a.block),
-                "deltas": loops.deltas(f"{name}.deltas", dtype, a.queries, a.value_width),
-                "clear_dquery": loops.fill(f"{name}.clear_dquery", dtype, a.queries * a.width, 0),
-                "clear_dkey": loops.fill(f"{name}.clear_dkey", dtype, a.keys * a.width, 0),
-                "clear_dvalue": loops.fill(
-                    f"{name}.clear_dvalue", dtype, a.keys * a.value_width, 0
-                ),
-                "scale": loops.scaled(f"{name}.scale", dtype, a.queries * a.width, a.scale),
-            }
-            return found
-        found["softmax"] = loops.softmax(f"{name}.softmax", a.block, a.value_width, a.single)
-        found["finish"] = loops.finish(
-            f"{name}.finish", dtype, a.rows, a.value_width, a.value_width, a.mask is not None
-        )
-        if not a.single:
-            size = a.height * a.value_width
-            found["clear_sums"] = loops.fill(f"{name}.clear_sums", dtype, size, 0)
-            found["clear_total"] = loops.fill(f"{name}.clear_total", dtype, a.height, 0)
-            found["clear_top"] = loops.fill(f"{name}.clear_top", dtype, a.height, -math.inf)
-        return found
+            role = f"pack_{operand}"
+            found[role] = pack(f"{self.name}.{role}", a.dtype, *sizes, scale)
+        return found | (self._gradient_loops() if self.gradient else self._forward_loops())
 
-    def packings(self) -> list[tuple[str, Extent, int]]:
-        """Return the operands whose rows are brought together: name, rows, width."""
+    def _forward_loops(self) -> dict[str, Function]:
+        a, name = self.attention, self.name
+        found = {
+            "softmax": softmax(f"{name}.softmax", a.block, a.value_width, a.single),
+            "finish": finish(f"{name}.finish", a.dtype, a.rows, a.value_width, a.mask is not None),
+        }
+        if a.single:
+            return found
+        sums = a.height * a.value_width
+        return found | {
+            "clear_sums": self._fill("clear_sums", sums),
+            "clear_total": self._fill("clear_total", a.height),
+            "clear_top": self._fill("clear_top", a.height, -math.inf),
+        }
+
+    def _gradient_loops(self) -> dict[str, Function]:
+        a, name = self.attention, self.name
+        size = a.queries * a.width
+        return {
+            "slopes": slopes(f"{name}.slopes", a.block),
+            "deltas": deltas(f"{name}.deltas", a.dtype, a.queries, a.value_width),
+            "clear_dquery": self._fill("clear_dquery", size),
+            "clear_dkey": self._fill("clear_dkey", a.keys * a.width),
+            "clear_dvalue": self._fill("clear_dvalue", a.keys * a.value_width),
+            "scale": scaled(f"{name}.scale", a.dtype, size, a.scale),
+        }
+
+    def _fill(self, role: str, size: int, value: float = 0) -> Function:
+        return fill(f"{self.name}.{role}", self.attention.dtype, size, value)
+
+    def packings(self) -> dict[str, Extent]:
+        """Return the operands whose rows are brought together, and how many rows."""
         a = self.attention
-        found: list[tuple[str, Extent, int]] = [
-            ("query", a.queries if self.gradient else a.rows, a.width)
-        ]
-        if a.packed("key"):
-            found.append(("key", a.keys, a.width))
-        if a.packed("value"):
-            found.append(("value", a.keys, a.value_width))
+        found: dict[str, Extent] = {"query": a.queries if self.gradient else a.rows}
+        found |= {name: a.keys for name in ("key", "value") if a.packed(name)}
         if self.gradient and a.packed("dout"):
-            found.append(("dout", a.queries, a.value_width))
+            found["dout"] = a.queries
         return found
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
@@ -229,9 +248,3 @@ class AttentionKernel:
         from .attention_code import print_attention
 
         return print_attention(self, target, declarations)
-
-
-def found_row(attention: Attention, operand: str, width: int) -> int:
-    """Return the elements from row to row of an operand."""
-    strides = attention.stride(operand)
-    return width if strides is None else strides.row

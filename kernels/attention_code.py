@@ -69,7 +69,7 @@ class _Driver(Addressing):
         """Print the loops over the leading axes."""
         start = 0
         for name, size in self.kernel.workspace().items():
-            self.pieces[name] = self.at("%of.workspace", literal(start, INT64))
+            self.pieces[name] = self.at("%of.workspace", start)
             start += size
         first = literal(0, INT64)
         heads = 1
@@ -124,7 +124,7 @@ class _Driver(Addressing):
             if name in known:
                 dtype = a.mask.dtype if name == "mask" and a.mask is not None else None
                 offset = offsets.get(name, literal(0, INT64))
-                offset = self.plus(offset, literal(known[name].offset, INT64))
+                offset = self.plus(offset, known[name].offset)
                 self.head[name] = self.at(f"%of.{name}", offset, dtype)
             elif name in whole:
                 self.head[name] = self.at(f"%of.{name}", self.times(flat, whole[name]))
@@ -168,7 +168,7 @@ class _Driver(Addressing):
         if not a.causal or a.single:
             return None
         seen = self.emit.minimum(self.plus(first, rows), a.keys)
-        return self.emit.binary("sdiv", self.plus(seen, literal(a.across - 1, INT64)), a.across)
+        return self.emit.binary("sdiv", self.plus(seen, a.across - 1), a.across)
 
     def beside(self, row: Value, column: Value, rows: Value, columns: Value) -> list[str]:
         """Return where the mask and the random bits of a block are, the bits drawn."""
@@ -178,7 +178,7 @@ class _Driver(Addressing):
             found.append(self.at(self.head["mask"], offset, a.mask.dtype))
         if a.p:
             self.draw(row, column, rows, columns)
-            found.append(self.at(self.pieces["kept"], literal(KEPT_START, INT64), BOOL))
+            found.append(self.at(self.pieces["kept"], KEPT_START, BOOL))
         return found
 
     def draw(self, row: Value, column: Value, rows: Value, columns: Value) -> None:
@@ -192,7 +192,7 @@ class _Driver(Addressing):
             inside = emit.binary("and", first, NUMBERS - 1)
             count = emit.add(emit.add(inside, columns), NUMBERS - 1)
             count = emit.binary("lshr", count, 3)
-            target = self.plus(self.times(index, a.kept_row), literal(KEPT_START, INT64))
+            target = self.plus(self.times(index, a.kept_row), KEPT_START)
             place = self.at(self.pieces["kept"], emit.sub(target, inside), BOOL)
             emit.line(
                 f"call void @{self.kernel.name}.kept(ptr %of.random, ptr {place},"
@@ -210,7 +210,7 @@ class _Forward(_Driver):
 
         def queries(first: Value, rows: Value) -> None:
             seen = self.key_blocks(self.plus(self.above, first), rows)
-            source = self.at(self.head["query"], self.times(first, self.row("query")))
+            source = self.at(self.head["query"], self.times(first, a.row_of("query")))
             self.loop("pack_query", [source, self.pieces["query"]], rows=rows)
             if not a.single:
                 self.loop("clear_sums", [self.pieces["sums"]])
@@ -227,11 +227,6 @@ class _Forward(_Driver):
             self.loop("finish", [*sums, out, lse], rows=rows)
 
         self.blocks(a.queries, a.height, a.rows, None, queries)
-
-    def row(self, name: str) -> int:
-        """Return the elements from row to row of the query."""
-        strides = self.attention.stride(name)
-        return self.attention.width if strides is None else strides.row
 
     def step(
         self, row: Value, rows: Value, column: Value, columns: Value, key: str, value: str

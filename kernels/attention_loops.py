@@ -9,13 +9,14 @@ block rescales both. M. Milakov and N. Gimelshein, "Online normalizer calculatio
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from .expressions import BOOL, DType, Expr, Var, affine, call, const, select
 from .loops import Accumulator, Buffer, Extent, Function, Let, Loop, Reduce, Statement, Store, load
 
-KEPT_GAP = 16
+KEPT_GAP: Final = 16
 """Bytes between rows of random bits: blocks of eight begin before a row and end behind it."""
 
 
@@ -30,8 +31,9 @@ class Mask:
 
 @dataclass(frozen=True)
 class Block:
-    """Sizes of one block of scores, and what happens to them. ``keep`` is 1 / (1 - p), 0 without
-    dropout.
+    """Sizes of one block of scores, and what happens to them.
+
+    ``keep`` is 1 / (1 - p), or 0 where all is dropped, and None without dropout.
     """
 
     dtype: DType
@@ -86,52 +88,56 @@ def softmax(name: str, block: Block, width: int, single: bool) -> Function:
     """
     dtype = block.dtype
     scores, top, total, sums = (Buffer(n, dtype) for n in ("scores", "top", "total", "sums"))
-    score, weight = Var("score", dtype), Var("weight", dtype)
-    at, again = affine(("i", block.columns), "j"), affine(("i", block.columns), "k")
-    best, new, safe = (Var(n, dtype) for n in ("best", "new", "safe"))
-    body: list[Statement] = [
-        Loop(
-            "j", block.columns,
-            (
-                Let("score", block.masked(load(scores, at), "j")),
-                Store("scores", at, score),
-                Reduce("best", score),
-            ),
-            True, (Accumulator("best", "max", dtype),),
-        ),
-        Let("new", best if single else call("maximum", load(top, affine("i")), best)),
+    best, new, safe, added = (Var(n, dtype) for n in ("best", "new", "safe", "sum"))
+    before, here = load(top, affine("i")), affine("i")
+    body = [
+        _largest_score(block, scores),
+        Let("new", best if single else call("maximum", before, best)),
         Let("safe", select(call("eq", new, -np.inf), const(0, dtype), new)),
-        Loop(
-            "k", block.columns,
-            (
-                Let("weight", call("exp", load(scores, again) - safe)),
-                Store("scores", again, block.dropped(weight, "k")),
-                Reduce("sum", weight),
-            ),
-            True, (Accumulator("sum", "sum", dtype),),
-        ),
-    ]  # fmt: skip
-    added: Expr = Var("sum", dtype)
+        _exponentials(block, scores, safe),
+    ]
+    whole: Expr = added
     if not single:
         turn, place = Var("turn", dtype), affine(("i", width), "c")
         rescaled = Store("sums", place, load(sums, place) * turn)
-        body.append(Let("turn", call("exp", load(top, affine("i")) - safe)))
+        body.append(Let("turn", call("exp", before - safe)))
         body.append(Loop("c", width, (rescaled,), True))
-        added = load(total, affine("i")) * turn + added
-    body += [Store("total", affine("i"), added), Store("top", affine("i"), new)]
+        whole = load(total, here) * turn + added
+    body += [Store("total", here, whole), Store("top", here, new)]
     return _rows(name, block, (scores, top, total, sums), *body)
 
 
-def finish(
-    name: str, dtype: DType, rows: Extent, width: int, out_row: int, dead_rows: bool
-) -> Function:
+def _largest_score(block: Block, scores: Buffer) -> Statement:
+    """Mask a row of scores and find the largest one, ``best``."""
+    at, score = affine(("i", block.columns), "j"), Var("score", block.dtype)
+    body = (
+        Let("score", block.masked(load(scores, at), "j")),
+        Store("scores", at, score),
+        Reduce("best", score),
+    )
+    return Loop("j", block.columns, body, True, (Accumulator("best", "max", block.dtype),))
+
+
+def _exponentials(block: Block, scores: Buffer, below: Expr) -> Statement:
+    """Put exponentials in the place of a row's scores, and add them up in ``sum``."""
+    at, weight = affine(("i", block.columns), "k"), Var("weight", block.dtype)
+    body = (
+        Let("weight", call("exp", load(scores, at) - below)),
+        Store("scores", at, block.dropped(weight, "k")),
+        Reduce("sum", weight),
+    )
+    return Loop("k", block.columns, body, True, (Accumulator("sum", "sum", block.dtype),))
+
+
+def finish(name: str, dtype: DType, rows: Extent, width: int, dead_rows: bool) -> Function:
     """Build (top, total, sums, out, lse): the means, and the logarithms of the whole sums.
 
     With ``dead_rows`` a query that saw nothing gives zeros.
     """
     top, total, sums, out, lse = (Buffer(n, dtype) for n in ("top", "total", "sums", "out", "lse"))
     whole, share = Var("whole", dtype), Var("share", dtype)
-    mean: Expr = load(sums, affine(("i", width), "c")) * share
+    at = affine(("i", width), "c")
+    mean: Expr = load(sums, at) * share
     norm: Expr = load(top, affine("i")) + call("log", whole)
     if dead_rows:
         dead = call("eq", whole, 0)
@@ -139,7 +145,7 @@ def finish(
     body: tuple[Statement, ...] = (
         Let("whole", load(total, affine("i"))),
         Let("share", const(1, dtype) / whole),
-        Loop("c", width, (Store("out", affine(("i", out_row), "c"), mean),), True),
+        Loop("c", width, (Store("out", at, mean),), True),
         Store("lse", affine("i"), norm),
     )
     ints = (rows,) if isinstance(rows, str) else ()
@@ -195,11 +201,10 @@ def pack(
     return Function(name, (source, Buffer("target", dtype)), ints, (Loop("i", rows, body),))
 
 
-def fill(name: str, dtype: DType, size: Extent, value: float) -> Function:
+def fill(name: str, dtype: DType, size: int, value: float) -> Function:
     """Build (target): the same number everywhere."""
-    ints = (size,) if isinstance(size, str) else ()
     body = (Store("target", affine("i"), const(value, dtype)),)
-    return Function(name, (Buffer("target", dtype),), ints, (Loop("i", size, body, True),))
+    return Function(name, (Buffer("target", dtype),), (), (Loop("i", size, body, True),))
 
 
 def scaled(name: str, dtype: DType, size: int, scale: float) -> Function:

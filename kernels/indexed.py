@@ -7,17 +7,18 @@ as they are. What is read or written is a table: ``lead`` times ``size`` rows of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from .expressions import INT64, DType, Expr, Index, Var, affine, call, cast, const, select
 from .loops import Accumulator, Buffer, Function, Let, Loop, Reduce, Statement, Store, load
 
-NONE_WRONG = -1
+NONE_WRONG: Final = -1
 """What `status` begins with where every position exists; else the number of the first wrong one,
 which follows.
 """
-_MOST = np.iinfo(np.int64).max
+_MOST: Final = np.iinfo(np.int64).max
 
 
 def positions(dtype: DType) -> Function:
@@ -142,14 +143,15 @@ def running(dtype: DType, sizes: tuple[int, int], exclusive: bool, reverse: bool
     size, tail = sizes
     x, out = Buffer("x", dtype), Buffer("out", dtype)
     step, first = (-tail, (size - 1) * tail) if reverse else (tail, 0)
-    end, first_end = ([], []) if tail == 1 else (["t"], ["b"])
+    column, first_column = ([], []) if tail == 1 else (["t"], ["b"])
 
     def at(number: int) -> Index:
         """Return the place of the element that comes so many after the j-th."""
-        return affine(("l", size * tail), ("j", step), *end, offset=first + number * step)
+        return affine(("l", size * tail), ("j", step), *column, offset=first + number * step)
 
     def start(number: int) -> Index:
-        return affine(("l", size * tail), *first_end, offset=first + number * step)
+        """Return the place of the element that comes so many after the first."""
+        return affine(("l", size * tail), *first_column, offset=first + number * step)
 
     begin: list[Statement] = []
     if exclusive:

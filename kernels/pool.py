@@ -108,7 +108,7 @@ def avg_pool2d(
     padded = pad(x, padding)
     counting = Counting(count_padding, spill, divisor)
     out = np.zeros((*x.shape[:2], window.out_height, window.out_width), x.dtype)
-    if x.dtype in (FLOAT32, FLOAT64):
+    if _is_native(x.dtype):
         _run("avg_pool", window, padded, out, counting=counting)
         return out
     for row, column in np.ndindex(*kernel):
@@ -131,7 +131,7 @@ def avg_pool2d_grad(
     window = Window(*size, kernel, stride, padding)
     counting = Counting(count_padding, spill, divisor)
     padded = np.zeros((*dout.shape[:2], *window.padded), dout.dtype)
-    if dout.dtype in (FLOAT32, FLOAT64):
+    if _is_native(dout.dtype):
         _run("avg_pool_grad", window, dout, padded, counting=counting)
     else:
         share = dout / _counts(window, counting, dout.dtype)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from .expressions import INT32, INT64, DType, Expr, Index, Var, affine, call, cast, const, select
 from .loops import Accumulator, Buffer, Function, Let, Loop, Reduce, Statement, Store, load
 from .windows import Padding, Pair, Window
 
-MOST_TAPS = 32
+MOST_TAPS: Final = 32
 """Maxima over larger kernels are taken position by position, in memory."""
 
 

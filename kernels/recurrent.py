@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from .recurrent_native import INTS, RecurrentKernel, transposing
 from .runtime import Bound, Entry, Program, Rows, Slot, Step, build_entry
 from .workers import thread_count
 
-WORTH_SHARING = 600_000
+WORTH_SHARING: Final = 600_000
 """Multiplications of a call from which other threads are asked to help: some 15 microseconds."""
 
 

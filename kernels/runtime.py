@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -38,8 +38,7 @@ from .workers import thread_count, worker_library, workers
 BlasCall: TypeAlias = "tuple[tuple[str, ...], tuple[int | str, ...]]"
 """A kernel's ints, and rows, columns and inner size of what it lets BLAS multiply in one call."""
 
-
-MOST_STEPS = 24
+MOST_STEPS: Final = 24
 """Programs of more steps are compiled without optimisation: 0.1 µs a step is not worth 0.4 ms."""
 
 
