@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -154,18 +154,34 @@ def measure_lengths(count: int) -> Lengths:
 
 def sweep(axis: str, kind: str, show: bool) -> dict[str, Any]:
     """Measure all sizes of an axis and return the rows with their slopes."""
+    if show:
+        print(f"{axis}, {kind}\n{'size':>8}  {'first call':>13}  {'later':>13}")
     rows = []
     for size in SIZES[axis]:
-        rows.append({"size": size, **measure_apart(kind, axis, size)})
+        row = {"size": size, **measure_apart(kind, axis, size)}
+        rows.append(row)
         if show:
-            row = rows[-1]
             print(f"{size:8}  {row['compile'] * 1e3:10.1f} ms  {row['run'] * 1e6:10.1f} µs",
                   flush=True)  # fmt: skip
     sizes = [row["size"] for row in rows]
     slopes = {
         what: slope(sizes, [max(row[what], 1e-7) for row in rows]) for what in ("compile", "run")
     }
+    if show:
+        over = "" if slopes["compile"] <= LIMITS[axis] else "  over"
+        print(f"   slope  {slopes['compile']:10.2f} {slopes['run']:16.2f}   limit of the first "
+              f"{LIMITS[axis]}{over}\n", flush=True)  # fmt: skip
     return {"rows": rows, "slopes": slopes, "limit": LIMITS[axis]}
+
+
+def sweep_lengths(count: int, show: bool) -> dict[str, Any]:
+    """Measure so many different lengths."""
+    found = measure_lengths(count)
+    if show:
+        print(f"{count} different lengths: {found.plans} plans kept, a new one takes "
+              f"{found.first_seconds * 1e3:.2f} ms at first, {found.last_seconds * 1e3:.2f} ms at "
+              f"last; memory grew {found.grown_mib:.1f} MiB in the second half")  # fmt: skip
+    return asdict(found)
 
 
 def main() -> None:
@@ -176,26 +192,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=LENGTHS, help="different lengths")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    axes = options.axes or [*SIZES, "lengths"]
+    axes, show = options.axes or [*SIZES, "lengths"], not options.json
     found: dict[str, Any] = {}
     for axis in (axis for axis in axes if axis in SIZES):
         for kind in options.kind or MAKERS:
-            if not options.json:
-                print(f"{axis}, {kind}\n{'size':>8}  {'first call':>13}  {'later':>13}")
-            result = found[f"{axis}, {kind}"] = sweep(axis, kind, not options.json)
-            if not options.json:
-                compiling, running = result["slopes"]["compile"], result["slopes"]["run"]
-                over = "" if compiling <= result["limit"] else "  over"
-                print(f"   slope  {compiling:10.2f} {running:16.2f}   limit of the first "
-                      f"{result['limit']}{over}\n", flush=True)  # fmt: skip
+            found[f"{axis}, {kind}"] = sweep(axis, kind, show)
     if "lengths" in axes:
-        lengths = measure_lengths(options.count)
-        found["lengths"] = lengths.__dict__
-        if not options.json:
-            print(f"{options.count} different lengths: {lengths.plans} plans kept, a new one takes "
-                  f"{lengths.first_seconds * 1e3:.2f} ms at first, {lengths.last_seconds * 1e3:.2f}"
-                  f" ms at last; memory grew {lengths.grown_mib:.1f} MiB in the second "
-                  "half")  # fmt: skip
+        found["lengths"] = sweep_lengths(options.count, show)
     if options.json:
         json.dump(found, sys.stdout, indent=1)
 

@@ -108,8 +108,9 @@ class Walk:
         return [step for step in steps if isinstance(step, NativeStep)]
 
     @cached_property
-    def plan(self) -> Plan:
-        return self.planner.plan([*self.steps])
+    def planned(self) -> tuple[Planner, Plan]:
+        """The plan, and the planner that now knows what has memory of its own."""
+        return self.planner, self.planner.plan([*self.steps])
 
     @cached_property
     def kernel(self) -> Function:
@@ -138,8 +139,8 @@ def _differentiated(walk: Walk) -> str:
 
 
 def _memory(walk: Walk) -> str:
-    assert walk.plan  # which says what has memory of its own
-    offsets, total = arena_offsets([Region([step]) for step in walk.steps], walk.planner.slot)
+    planner, _ = walk.planned
+    offsets, total = arena_offsets([Region([step]) for step in walk.steps], planner.slot)
     lines = [f"{'value':8}{'aval':16}{'from':>8}{'to':>8}"]
     for value, start in offsets.items():
         size = value.aval.dtype.itemsize
@@ -150,7 +151,7 @@ def _memory(walk: Walk) -> str:
 
 
 def _program(walk: Walk) -> str:
-    part = walk.plan.parts[0]
+    part = walk.planned[1].parts[0]
     assert isinstance(part, NativeRun)
     return part.bound.entry.program.text.rstrip()
 
@@ -161,8 +162,7 @@ def _llvm(walk: Walk) -> str:
 
 
 def _report(walk: Walk) -> str:
-    assert walk.plan is not None
-    return str(walk.planner.report)
+    return str(walk.planned[0].report)
 
 
 def _explained(walk: Walk) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 
 from .conv_direct_code import DirectPrinter
 from .conv_ending import Ending
-from .conv_strip import Strip
+from .conv_strip import Strip, fitting_rows
 from .conv_tiling import Lanes, Tiling, choose_tiling
 from .conv_weights import Filters, print_pack
 from .expressions import DType
@@ -130,9 +130,9 @@ class DirectConv:
         strip = Strip(view, self.weights.inputs, view.out_height, self.lanes, by_pixels, self.dtype)
         if not strip.is_copied:
             return replace(strip, rows=math.ceil(view.out_height / self.pieces))
-        most = view.out_height
-        while most > 1 and replace(strip, rows=most).bytes > STRIP_BYTES:
-            most = math.ceil(most / 2)
+        most = fitting_rows(
+            view.out_height, lambda rows: replace(strip, rows=rows).bytes > STRIP_BYTES
+        )
         count = self.pieces * math.ceil(view.out_height / (most * self.pieces))
         return replace(strip, rows=math.ceil(view.out_height / count))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -77,6 +78,13 @@ class Strip:
     def column(self, x: int) -> int:
         """Return where the column that the first pixel sees at distance x lies in a row."""
         return x % self.phases * self.phase + x // self.phases
+
+
+def fitting_rows(rows: int, too_large: Callable[[int], bool]) -> int:
+    """Return how many rows of a strip are not too large: all, or a half of them, or less."""
+    while rows > 1 and too_large(rows):
+        rows = math.ceil(rows / 2)
+    return rows
 
 
 def print_copy(name: str, strip: Strip, declarations: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from .conv_grad_code import GradPrinter
-from .conv_strip import Strip
+from .conv_strip import Strip, fitting_rows
 from .conv_tiling import GradTiling, choose_grad_tiling
 from .conv_weights import print_unpack
 from .expressions import DType
@@ -86,15 +86,13 @@ class WeightGrad:
         """The rows that are copied at a time."""
         w, by_pixels = self.window, self.tiling.over == "pixels"
         strip = Strip(w, self.inputs, w.out_height, self.lanes, by_pixels, self.dtype)
-        most = w.out_height
 
         def too_large(rows: int) -> bool:
             copied = replace(strip, rows=rows).bytes if strip.is_copied else 0
             turned = 0 if by_pixels else rows * w.out_width * self.block * self.dtype.itemsize
             return copied > STRIP_BYTES or turned > TURNED_BYTES
 
-        while most > 1 and too_large(most):
-            most = math.ceil(most / 2)
+        most = fitting_rows(w.out_height, too_large)
         return replace(strip, rows=math.ceil(w.out_height / math.ceil(w.out_height / most)))
 
     @property

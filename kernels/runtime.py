@@ -197,8 +197,10 @@ def blas_calls(kernels: Sequence[Kernel]) -> dict[str, BlasCall]:
     """Return what kernels let BLAS multiply in one call, by name; they may make many."""
     found: dict[str, BlasCall] = {}
     for kernel in kernels:
+        if not isinstance(kernel, StridedGrad | BlasGemm):
+            continue
         gemm = kernel.gemm if isinstance(kernel, StridedGrad) else kernel
-        if isinstance(gemm, BlasGemm) and isinstance(kernel, StridedGrad | BlasGemm):
+        if isinstance(gemm, BlasGemm):
             product = gemm.product
             found[kernel.name] = kernel.ints, (product.m, product.n, product.k)
     return found

@@ -50,7 +50,7 @@ def _print(figures: Figures) -> None:
         f"{figures.times[name]:15.1f}" if name in figures.times else f"{'—':>15}"
         for name in (OURS, *PEERS)
     )
-    mark = "" if figures.ratio <= figures.workload.limit else "  over"
+    mark = "  over" if figures.ratio > figures.workload.limit else ""
     print(
         f"{figures.workload.name:32}{times}  {figures.ratio:5.2f}  {figures.workload.limit:5.2f}"
         f"{mark}",
@@ -66,7 +66,7 @@ def _print_groups(found: list[Figures]) -> None:
             groups[key].append(figures.ratio)
     for (name, limit), ratios in groups.items():
         mean = statistics.geometric_mean(ratios)
-        mark = "" if mean <= limit else "  over"
+        mark = "  over" if mean > limit else ""
         print(f"{name + ', geometric mean':92}  {mean:5.2f}  {limit:5.2f}{mark}")
 
 

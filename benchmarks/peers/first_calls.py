@@ -23,7 +23,8 @@ COLD, KEPT = 0.5e6, 0.05e6
 """Microseconds that the first call may take, and that of a second process."""
 AGAIN = 5
 """Processes whose median is the figure of a second one."""
-PEERS = ("torch.compile", "jax")
+COMPILING = ("torch.compile", "jax")
+"""The peers that compile; PyTorch as it is has nothing to make or to keep."""
 
 
 def steps() -> list[Workload]:
@@ -38,7 +39,7 @@ def measure(words: Sequence[str], without: Sequence[str]) -> Iterator[Figures]:
         names = {f"first call: {workload.name}", f"kept: {workload.name}"}
         if words and not any(word in name for word in words for name in names):
             continue
-        peers = {p for p in PEERS if p in workload.contenders and p not in without}
+        peers = {p for p in COMPILING if p in workload.contenders and p not in without}
         with tempfile.TemporaryDirectory() as folder:
             cold = {OURS: _first_call(workload.name, OURS, Path(folder))}
             kept = [_first_call(workload.name, OURS, Path(folder)) for _ in range(AGAIN)]

@@ -1,4 +1,4 @@
-"""GELU over a million numbers, and the cost of calling a graph of one op."""
+"""GELU over a million numbers."""
 
 from __future__ import annotations
 

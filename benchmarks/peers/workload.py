@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -43,7 +44,8 @@ class Figures:
 
     @property
     def best_peer(self) -> float:
-        return min(self.times[name] for name in PEERS if name in self.times)
+        """The fastest peer's time; NaN where there is none."""
+        return min((self.times[name] for name in PEERS if name in self.times), default=math.nan)
 
     @property
     def ratio(self) -> float:
