@@ -40,8 +40,6 @@ class Operand:
 
     transposed: bool
     batch: tuple[int, ...]
-    rows: int
-    columns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def operand(value: Value, access: Access) -> Operand | None:
             strides[-2:] = strides[:-3:-1]
         pairs = zip(access.strides, strides, shape, strict=True)
         if all(found == wanted or size == 1 for found, wanted, size in pairs):
-            return Operand(transposed, tuple(batch), rows, columns)
+            return Operand(transposed, tuple(batch))
     return None
 
 

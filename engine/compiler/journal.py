@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 import threading
 import types
 from collections import deque
@@ -123,7 +122,6 @@ class Journal:
         self.given: set[int] = set()
         """Lists and dictionaries made for the arguments of this trace."""
         self.text: Callable[[Any, str], str | None] | None = None
-        self.stdout = sys.stdout
 
     # -- from the beginning to the end of a trace ----------------------------------------------
 

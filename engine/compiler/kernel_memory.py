@@ -8,7 +8,7 @@ from typing import Any
 
 from ...kernels import loops
 from ...kernels.gemm_code import COLUMNS
-from ...kernels.loops import Buffer, Index, Scratch, Statement
+from ...kernels.loops import Buffer, Index, Scratch
 from ..ops import registry
 from ..shape import Dim, SymDim
 from .graph import Value
@@ -41,7 +41,6 @@ class KernelMemory:
         self.names = 0
         self.buffers: dict[Value, Buffer] = {}
         self.scratch: dict[Value, Scratch] = {}
-        self.after: list[Statement] = []
         fixed = space.leading in space.inner and bool(
             self.staged or [s for s in space.sinks if s not in self.stored]
         )

@@ -103,7 +103,7 @@ class Planner:
         """Return the plan of these steps: whose memory is where, and which run as one."""
         self._find_in_place(steps)
         self._assign_slots(steps)
-        steps = [*steps, *self._write_backs(steps)]
+        steps = [*steps, *self._write_backs()]
         runs = self._runs(steps)
         arena = self._assign_arena(runs)
         parts, ends = self._parts(steps, runs, arena)
@@ -261,7 +261,7 @@ class Planner:
             return False
         return step.group.kind != "gemm" or not self._contracts(step.group, source)
 
-    def _write_backs(self, steps: Sequence[NativeStep | Group]) -> list[NativeStep]:
+    def _write_backs(self) -> list[NativeStep]:
         """Return the copies with which a plan ends."""
         made: list[NativeStep] = []
         for output, target in self.backs.items():

@@ -18,7 +18,6 @@ from .traced import TraceBreak, in_package
 if TYPE_CHECKING:
     from .journal import Journal
 
-PRINT: Callable[..., None] = builtins.print
 OPEN, CLOSE = "\ue0f0", "\ue0f1"
 """Private characters around the number of a value whose text is made at each call."""
 

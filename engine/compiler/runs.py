@@ -187,7 +187,7 @@ class Plan:
         slots = [*arrays, *self.shared]
         for position, (shape, dtype) in enumerate(self.made):
             target = self.in_place.get(position)
-            slots.append(_empty(shape, dtype) if target is None else slots[target])
+            slots.append(np.empty(shape, dtype) if target is None else slots[target])
         return slots
 
     def _finish(self, slots: list[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -202,9 +202,6 @@ class Plan:
 def whole(array: np.ndarray) -> np.ndarray:
     """Return the array, copied if it is not C-contiguous."""
     return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
-
-
-_empty = np.empty
 
 
 def _run(part: NativeRun | HostCall, slots: list[np.ndarray]) -> None:

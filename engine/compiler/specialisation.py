@@ -44,8 +44,6 @@ class Specialisation:
     """Random keys that each call draws, and where among the captured tensors they stand."""
     owned: frozenset[int] = frozenset()
     """Identities of the arrays that own the memory which the plan writes."""
-    live: bool = False
-    """Whether each call takes inputs from places outside."""
     long_calls: int = 0
     """Calls that were looked up by their signature."""
     quick: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None

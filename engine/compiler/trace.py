@@ -62,9 +62,9 @@ class Trace:
         """What notes the effects of the traced code, where there is something that does."""
         self.frozen = False
         self.stale: set[Value] = set()
+        """Views of memory that was written to afterwards: eagerly they would have changed."""
         self.overwritten: set[int] = set()
         """Identities of Parameters that were written to while a record held what was read."""
-        """Views of memory that was written to afterwards: eagerly they would have changed."""
         self._count = 0
 
     def count_from(self, index: int) -> None:
