@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
@@ -12,6 +11,7 @@ from .conv_ending import Ending
 from .conv_strided import StridedGrad
 from .conv_weight_grad import UnpackSums, WeightGrad
 from .expressions import DType
+from .naming import kernel_name
 from .native import Kernel
 from .runtime import Rows
 from .windows import Window
@@ -81,9 +81,9 @@ def _direct(conv: Convolution, threads: int, ending: Ending | None) -> ConvCalls
     found = ConvCalls()
     packed = DirectConv("", *args, pieces).packed_size > OWN_PACKED
     kernel = DirectConv("", *args, pieces, packed, ending)
-    kernel = replace(kernel, name=_named("conv", kernel.text))
+    kernel = replace(kernel, name=kernel_name("conv", kernel.text))
     if kernel.packed:
-        pack = PackWeights(_named("pack", *args), DirectConv("", *args))
+        pack = PackWeights(kernel_name("pack", *args), DirectConv("", *args))
         rows = Rows(1, (0, 0), first=0)
         blocks = kernel.groups * kernel.blocks
         found.calls.append(ConvCall(pack, ("weight", "packed"), (0, blocks), "packed", rows))
@@ -126,8 +126,8 @@ def _pieces(conv: Convolution, threads: int) -> int:
 
 def _weight_grad(conv: Convolution, threads: int) -> ConvCalls:
     args = (conv.window, conv.channels, conv.filters, conv.dtype, conv.groups)
-    kernel = WeightGrad(_named("weight_grad", *args), *args)
-    unpack = UnpackSums(_named("unpack", *args), kernel)
+    kernel = WeightGrad(kernel_name("weight_grad", *args), *args)
+    unpack = UnpackSums(kernel_name("unpack", *args), kernel)
     apart = (0, 0, 0, kernel.workspace * conv.dtype.itemsize)
     buffers: tuple[Role, ...] = ("image", "packed", "out", "workspace")
     ints = (conv.images, 0, kernel.units)
@@ -142,7 +142,7 @@ def _weight_grad(conv: Convolution, threads: int) -> ConvCalls:
 
 def _strided_grad(conv: Convolution, threads: int) -> ConvCalls:
     args = (conv.window, conv.channels, conv.filters, conv.dtype, conv.groups)
-    kernel = StridedGrad(_named("strided_grad", *args), *args)
+    kernel = StridedGrad(kernel_name("strided_grad", *args), *args)
     size = conv.dtype.itemsize
     buffers: tuple[Role, ...] = ("image", "weight", "out", "workspace")
     buffers += ("blas",) if kernel.needs_blas else ()
@@ -157,7 +157,3 @@ def _image_sizes(conv: Convolution) -> tuple[int, int]:
     """Return the elements of one image and of one output."""
     w = conv.window
     return conv.channels * w.height * w.width, conv.filters * w.out_height * w.out_width
-
-
-def _named(prefix: str, *parts: object) -> str:
-    return f"{prefix}_{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .expressions import (
@@ -202,6 +202,10 @@ class Function:
     def fingerprint(self) -> str:
         """A hash of everything but the function's name."""
         return hashlib.sha256(self.text.partition("(")[2].encode()).hexdigest()
+
+    def named(self, prefix: str) -> Function:
+        """Return the function under a name that only equal ones have."""
+        return replace(self, name=f"{prefix}_{self.fingerprint[:16]}")
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition; puts what it calls into `declarations`, by name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 
 from ...kernels.attention import QUERY_BLOCK, Attention, AttentionKernel, Strides
 from ...kernels.attention_loops import Mask
+from ...kernels.naming import kernel_name
 from ...kernels.runtime import Rows
 from ..dtype import bool_
 from ..shape import Aval
@@ -160,8 +160,8 @@ def _by_blocks(
 def _lower(node: Node, setting: Setting) -> list[KernelStep]:
     found = _operands(node)
     (attention, count), gradient = _attention(node, setting), node.op.name == GRADIENT
-    text = hashlib.sha256(repr((attention, gradient)).encode()).hexdigest()[:16]
-    kernel = AttentionKernel(f"attention_{text}", attention, gradient)
+    name = kernel_name("attention", attention, gradient)
+    kernel = AttentionKernel(name, attention, gradient)
     dtype = found["query"].aval.dtype
     places: dict[str, Value] = {name: setting.base(value) for name, value in found.items()}
     made = ("dquery", "dkey", "dvalue") if gradient else ("out", "lse")

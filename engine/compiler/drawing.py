@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
+from dataclasses import replace
 from typing import Any
 
+from ...kernels.naming import kernel_name
 from ...kernels.philox import COUNTS, WIDTHS, Draw, threshold
 from ...kernels.runtime import Rows
 from .graph import Node, Value
@@ -41,8 +42,7 @@ def _lower(node: Node, setting: Setting) -> list[KernelStep]:
 def _step(
     draw: Draw, key: Value, output: Value, ints: tuple[int, int], rows: Rows | None
 ) -> KernelStep:
-    text = hashlib.sha256(draw.text.encode()).hexdigest()[:16]
-    kernel = Draw(f"draw_{text}", draw.kind, draw.rest)
+    kernel = replace(draw, name=kernel_name("draw", draw.kind, draw.rest))
     return KernelStep(kernel, (key, output, output), ints, (output,), rows)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -248,11 +246,7 @@ def _lower_counts(node: Node, setting: Setting) -> list[KernelStep]:
 
 
 def _named(function: Function) -> Function:
-    return replace(function, name=f"{function.name}_{_digest(function)}")
-
-
-def _digest(function: Function) -> str:
-    return hashlib.sha256(function.text.encode()).hexdigest()[:16]
+    return function.named(function.name)
 
 
 OPS = {

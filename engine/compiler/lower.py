@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ...kernels import loops
@@ -65,7 +64,7 @@ class _Lowering(KernelMemory):
             tuple(body),
             tuple(self.scratch.values()),
         )
-        function = replace(function, name=f"loops_{function.fingerprint[:16]}")
+        function = function.named("loops")
         bases = tuple(value for _, value in buffers.values())
         if not self.columns:
             return LoopKernel(function, bases, sizes, self._advance(bases))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -260,9 +259,7 @@ def _step(
 ) -> KernelStep:
     dtype = output.aval.dtype.numpy
     folded = [replace(move.folded(), sizes=(0, *move.folded().sizes[1:])) for move in moves]
-    function = assemble("moves", dtype, len(parts), folded, fill, plus_zero)
-    text = hashlib.sha256(function.text.encode()).hexdigest()[:16]
-    function = replace(function, name=f"moves_{text}")
+    function = assemble("moves", dtype, len(parts), folded, fill, plus_zero).named("moves")
     sources = [move.source_strides[0] * dtype.itemsize for move in moves]
     target = fill[0] if fill is not None else moves[0].target_strides[0]
     rows = Rows(0, (*sources, target * dtype.itemsize))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +98,7 @@ def _step(
     function: Function, values: tuple[Value, ...], writes: tuple[Value, ...], setting: Setting
 ) -> KernelStep:
     """Return the call of a kernel over planes, which threads may share out."""
-    function = replace(function, name=f"pool_{function.fingerprint[:16]}")
+    function = function.named("pool")
     advance = tuple(math.prod(v.sizes[2:]) * v.aval.dtype.itemsize for v in values)
     planes = values[0].sizes[0] * values[0].sizes[1]
     buffers = tuple(setting.base(v) for v in values)

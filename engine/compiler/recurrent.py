@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-
+from ...kernels.naming import kernel_name
 from ...kernels.recurrent_native import RecurrentKernel, transposing
 from ...kernels.runtime import Rows
 from ..shape import Aval
@@ -51,7 +50,8 @@ def _forward(node: Node, setting: Setting) -> list[KernelStep]:
     places["across"] = setting.temporary(Aval((size, wide), dtype))
     places["sums"] = setting.temporary(Aval((output.sizes[1], wide), dtype))
     item = dtype.numpy.itemsize
-    turn = transposing(_named("transposed", wide, size, dtype), wide // size, size, dtype.numpy)
+    name = kernel_name("transposed", wide, size, dtype)
+    turn = transposing(name, wide // size, size, dtype.numpy)
     buffers = (setting.base(weight), places["across"])
     turned = KernelStep(turn, buffers, (size,), buffers[1:], Rows(0, (item, wide * item)))
     return [turned, _loop(made, places, node, output)]
@@ -73,7 +73,7 @@ def _backward(node: Node, setting: Setting) -> list[KernelStep]:
 def _made(way: str, node: Node, ragged: bool, keep: bool) -> RecurrentKernel:
     size, dtype = _weight(node).sizes[1], node.outputs[0].aval.dtype.numpy
     parts = (_kind(node), size, dtype, ragged, keep, way == "backward")
-    return RecurrentKernel(_named("recurrent", parts), *parts)
+    return RecurrentKernel(kernel_name("recurrent", parts), *parts)
 
 
 def _loop(kernel: RecurrentKernel, places: dict[str, Value], node: Node, rows: Value) -> KernelStep:
@@ -82,10 +82,6 @@ def _loop(kernel: RecurrentKernel, places: dict[str, Value], node: Node, rows: V
     sizes = (batch, batch, steps, int(bool(node.attributes["reverse"])))
     writes = (*node.outputs, *([places["sums"]] if "sums" in places else []))
     return KernelStep(kernel, buffers, sizes, writes, Rows(0, kernel.advance))
-
-
-def _named(prefix: str, *parts: object) -> str:
-    return f"{prefix}_{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
 
 
 _LAYERS = ("lstm_layer", "gru_layer", "rnn_layer")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,5 +14,4 @@ def copy_kernel(itemsize: int) -> Function:
     """Return the kernel that copies ``n`` elements of this many bytes, bit for bit."""
     source, target = (Buffer(name, np.dtype(f"i{itemsize}")) for name in ("source", "target"))
     loop = Loop("i", "n", (Store("target", affine("i"), load(source, affine("i"))),), vector=True)
-    function = Function("copy", (source, target), ("n",), (loop,))
-    return replace(function, name=f"copy_{function.fingerprint[:16]}")
+    return Function("copy", (source, target), ("n",), (loop,)).named("copy")
