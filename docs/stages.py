@@ -19,7 +19,8 @@ from cellwire.engine.compiler.cutting import Region
 from cellwire.engine.compiler.differentiate import differentiate
 from cellwire.engine.compiler.fuse import Fuser, Fusion
 from cellwire.engine.compiler.graph import Graph, Node
-from cellwire.engine.compiler.planner import NativeStep, Planner
+from cellwire.engine.compiler.native_step import NativeStep
+from cellwire.engine.compiler.planner import Planner
 from cellwire.engine.compiler.recompute import recompute
 from cellwire.engine.compiler.runs import NativeRun, Plan
 from cellwire.engine.compiler.simplify import simplify

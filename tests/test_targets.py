@@ -8,8 +8,8 @@ from typing import Any
 import cellwire as cw
 import numpy as np
 import pytest
+from cellwire.engine.compiler import binding
 from cellwire.engine.compiler import plan as plans
-from cellwire.engine.compiler import planner
 from cellwire.engine.compiler.graph import Graph
 from cellwire.engine.compiler.trace import trace
 from cellwire.kernels import target
@@ -86,7 +86,7 @@ def test_every_family_is_made_for_neon(family: str, monkeypatch: pytest.MonkeyPa
         raise CollectedError
 
     graph, _, _ = traced(family)  # which compiles by itself what recurs
-    monkeypatch.setattr(planner, "build_entry", collect)
+    monkeypatch.setattr(binding, "build_entry", collect)
     with using(LEVELS["aarch64"]) as neon:
         with pytest.raises(CollectedError):
             plans.compile_graph(graph)

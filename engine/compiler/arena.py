@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .cutting import Region, memory_bytes
 from .graph import Value
 from .memory import Lifetime, place
-
-if TYPE_CHECKING:
-    from .planner import NativeStep
-    from .space import Space
+from .native_step import NativeStep
+from .space import Space
 
 
 @dataclass(slots=True)

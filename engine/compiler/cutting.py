@@ -12,14 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ...kernels.gemm import BlasGemm, Gemm, PackedGemm, StreamGemm
 from .graph import Value
 from .native_ops import native_op
-
-if TYPE_CHECKING:
-    from .planner import NativeStep
+from .native_step import NativeStep
 
 BYTES_A_SECOND = 12e9
 """What one thread reads or writes, as far as it is in the cache."""

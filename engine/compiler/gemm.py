@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...kernels.gemm import (
     SMALL_BYTES,
@@ -16,6 +17,7 @@ from ...kernels.gemm import (
     blas_address,
 )
 from ...kernels.gemm_packed import BLOCK_BYTES
+from ...kernels.naming import kernel_name
 from ...kernels.runtime import Rows
 from ..shape import Aval
 from .access import Access, natural_strides
@@ -23,7 +25,7 @@ from .debug import show
 from .graph import Node, Value
 from .loop_kernel import COLUMNS_APART, LoopKernel
 from .lower import lower_epilogue
-from .native_ops import Setting
+from .native_ops import KernelStep, Setting
 from .space import Space, column_advance
 
 FEW_ROWS = 64
@@ -42,14 +44,14 @@ class Operand:
     batch: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GemmKernel:
-    """A gemm kernel, its buffers in order (an address stands for BLAS), its runtime sizes."""
+class Taken(NamedTuple):
+    """A buffer that a gemm kernel takes beside A and B, and how it moves in bytes."""
 
-    kernel: Gemm | BlasGemm | PackedGemm | StreamGemm
-    buffers: tuple[Value | int, ...]
-    ints: tuple[int, ...]
-    rows: Rows | None = None
+    buffer: Value | int
+    advance: int
+    """From one row, or column, to the next."""
+    apart: int = 0
+    """From one thread's share to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,30 +158,49 @@ def _operands(node: Node, accesses: dict[Value, Access]) -> tuple[list[Value], l
 
 def lower_gemm(
     node: Node, accesses: dict[Value, Access], epilogue: Epilogue | None, setting: Setting
-) -> GemmKernel | None:
+) -> KernelStep | None:
     """Lower a contraction; None where it has to stay with NumPy.
 
     ``epilogue`` is what follows the product.
     """
-    shape = gemm_shape(node)
-    if shape is None:
-        return None
-    operands = _operands(node, accesses)
-    if operands is None:
+    shape, operands = gemm_shape(node), _operands(node, accesses)
+    if shape is None or operands is None:
         return None
     bases, flags = operands
-    dtype = node.outputs[0].aval.dtype
-    form = choose_form(shape, flags[1], dtype.itemsize, epilogue)
+    output = node.outputs[0]
+    form = choose_form(shape, flags[1], output.aval.dtype.itemsize, epilogue)
     lowered = None if epilogue is None else epilogue.lower(form)
-    runtime_k = flags[0] and shape.batch == 1
-    product = Product(
-        dtype.numpy,
-        shape.m if shape.batch > 1 else "m",
+    product = _product(shape, flags, output, form, lowered)
+    kernel = form.kind(kernel_name("gemm", product.text), product)
+    taken = _results(shape, output, form, lowered)
+    if isinstance(kernel, PackedGemm | StreamGemm):
+        taken.append(_workspace(kernel, shape, output, setting))
+    if isinstance(kernel, BlasGemm):
+        taken.append(Taken(blas_address(product.dtype), 0))
+    rows = None
+    if lowered is None or lowered.advance is not None:
+        rows = _rows(shape, product, kernel.ints, taken)
+    sizes = {"m": shape.m, "n": shape.n, "k": shape.k, "batch": shape.batch, "lda": shape.m}
+    buffers = (*bases, *(each.buffer for each in taken))
+    stored = (output,) if epilogue is None else tuple(epilogue.stored)
+    return KernelStep(kernel, buffers, tuple(sizes[i] for i in kernel.ints), stored, rows)
+
+
+def _product(
+    shape: Contraction, flags: Sequence[bool], output: Value, form: Form, lowered: LoopKernel | None
+) -> Product:
+    """Return the sizes of a product, those that calls give as names, and how it lies."""
+    transpose_a, transpose_b = flags
+    batched = shape.batch > 1
+    runtime_k = transpose_a and not batched
+    return Product(
+        output.aval.dtype.numpy,
+        shape.m if batched else "m",
         "n" if form.columns else shape.n,
         "k" if runtime_k else shape.k,
-        transpose_a=flags[0],
-        transpose_b=flags[1],
-        batch="batch" if shape.batch > 1 else 1,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        batch="batch" if batched else 1,
         share_a=shape.share_a,
         share_b=shape.share_b,
         lda="lda" if runtime_k else "",
@@ -188,33 +209,37 @@ def lower_gemm(
         whole=form.whole,
         epilogue=None if lowered is None else lowered.function,
     )
-    sizes = {"m": shape.m, "n": shape.n, "k": shape.k, "batch": shape.batch, "lda": shape.m}
-    name = f"gemm_{hashlib.sha256(product.text.encode()).hexdigest()[:16]}"
-    kernel = form.kind(name, product)
-    # What the kernel takes beside A and B: its buffers, and how each moves by rows or columns.
-    taken: list[tuple[Value | int, int, int]] = []
+
+
+def _results(
+    shape: Contraction, output: Value, form: Form, lowered: LoopKernel | None
+) -> list[Taken]:
+    """Return C, if it is kept, and what the epilogue reads and writes."""
+    taken: list[Taken] = []
     if not form.local:
-        target = node.outputs[0] if lowered is None else lowered.buffers[0]
-        taken.append((target, dtype.itemsize if form.columns else shape.n * dtype.itemsize, 0))
+        itemsize = output.aval.dtype.itemsize
+        target = output if lowered is None else lowered.buffers[0]
+        taken.append(Taken(target, itemsize if form.columns else shape.n * itemsize))
     if lowered is not None:
         advance = lowered.advance or (0,) * len(lowered.buffers)
-        taken += [(v, by, 0) for v, by in zip(lowered.buffers[1:], advance[1:], strict=True)]
-    if isinstance(kernel, PackedGemm | StreamGemm):
-        # As large as for the largest size alike: how far parts are apart is in the plan's code.
-        deepest = shape.k
-        if form.whole and runtime_k:
-            deepest = WHOLE_BYTES // (shape.n * dtype.itemsize)
-        across = shape.n if isinstance(kernel, PackedGemm) else FEW_ROWS
-        size = kernel.workspace(across, deepest)
-        held = setting.temporary(Aval((setting.threads * size,), dtype))
-        taken.append((held, 0, size * dtype.itemsize))
-    if isinstance(kernel, BlasGemm):
-        taken.append((blas_address(product.dtype), 0, 0))
-    rows = None
-    if lowered is None or lowered.advance is not None:
-        rows = _rows(shape, product, kernel.ints, [t[1] for t in taken], [t[2] for t in taken])
-    buffers = (*bases, *(t[0] for t in taken))
-    return GemmKernel(kernel, buffers, tuple(sizes[i] for i in kernel.ints), rows)
+        taken += map(Taken, lowered.buffers[1:], advance[1:])
+    return taken
+
+
+def _workspace(
+    kernel: PackedGemm | StreamGemm, shape: Contraction, output: Value, setting: Setting
+) -> Taken:
+    """Return the memory in which each thread packs parts of the operands.
+
+    It is as large as for the largest size alike: how far parts are apart is in the plan's code.
+    """
+    dtype, deepest = output.aval.dtype, shape.k
+    if kernel.product.whole and isinstance(kernel.product.k, str):
+        deepest = WHOLE_BYTES // (shape.n * dtype.itemsize)
+    across = shape.n if isinstance(kernel, PackedGemm) else FEW_ROWS
+    size = kernel.workspace(across, deepest)
+    held = setting.temporary(Aval((setting.threads * size,), dtype))
+    return Taken(held, 0, size * dtype.itemsize)
 
 
 def choose_form(
@@ -238,21 +263,19 @@ def choose_form(
 
 
 def _rows(
-    shape: Contraction,
-    product: Product,
-    ints: tuple[str, ...],
-    advance: list[int],
-    apart: list[int],
+    shape: Contraction, product: Product, ints: tuple[str, ...], taken: Sequence[Taken]
 ) -> Rows:
     """Return how a product is cut: by rows or columns of C, or by matrices of a batch."""
     width = product.dtype.itemsize
+    advance = [each.advance for each in taken]
+    apart = (0, 0, *(each.apart for each in taken))
     if shape.batch > 1:
         first = 0 if shape.share_a else shape.m * shape.k * width
         second = 0 if shape.share_b else shape.k * shape.n * width
         each = [first, second, *(step * shape.m for step in advance)]
-        return Rows(ints.index("batch"), tuple(each), (0, 0, *apart))
+        return Rows(ints.index("batch"), tuple(each), apart)
     if product.width:
         column = shape.k * width if product.transpose_b else width
-        return Rows(ints.index("n"), (0, column, *advance), (0, 0, *apart), grain=COLUMNS_APART)
+        return Rows(ints.index("n"), (0, column, *advance), apart, grain=COLUMNS_APART)
     row = width if product.transpose_a else shape.k * width
-    return Rows(ints.index("m"), (row, 0, *advance), (0, 0, *apart))
+    return Rows(ints.index("m"), (row, 0, *advance), apart)

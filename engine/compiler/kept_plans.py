@@ -31,6 +31,7 @@ from ...kernels.workers import thread_count
 from ..dtype import DType
 from ..ops.registry import OPS
 from .graph import Graph, Node, Value
+from .memory import aligned_start
 from .report import HostStep, KernelReport, Report
 from .runs import HostCall, NativeRun, Plan, Reader, RunCheck
 
@@ -219,13 +220,13 @@ def _kept_run(part: NativeRun, arena: np.ndarray) -> KeptRun | None:
     bound, entry = part.bound, part.bound.entry
     fixed: list[Address] = []
     begin = arena.__array_interface__["data"][0]
+    aligned = begin + aligned_start(arena)
     for item in bound.fixed:
         if item is arena:
             fixed.append(("whole", 0))
         elif not isinstance(item, int):
             return None
         elif begin <= item < begin + arena.size:
-            aligned = begin + -begin % 64
             fixed.append(("arena", item - aligned))
         elif entry.products and item in (products := _blas_products()):
             fixed.append(("blas", products[item]))
@@ -286,8 +287,7 @@ def find_plan(key: str, graph: Graph) -> Plan | None:
 
 
 def _found_run(part: KeptRun, entry: Entry, arena: np.ndarray) -> Bound:
-    begin = arena.__array_interface__["data"][0]
-    begin += -begin % 64
+    begin = arena.__array_interface__["data"][0] + aligned_start(arena)
     dtypes = {dtype.itemsize: dtype for dtype in (FLOAT32, FLOAT64)}
     places: dict[str, Callable[[int], np.ndarray | int]] = {
         "whole": lambda _: arena,

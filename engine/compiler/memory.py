@@ -20,6 +20,11 @@ class Lifetime:
     last: int
 
 
+def aligned_start(arena: np.ndarray) -> int:
+    """Return the first byte of an arena, from which offsets count, whose address is aligned."""
+    return -arena.__array_interface__["data"][0] % ALIGNMENT
+
+
 def place(blocks: Sequence[Lifetime]) -> tuple[list[int], int]:
     """Return every block's offset and the arena's size in bytes.
 

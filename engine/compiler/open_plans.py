@@ -19,7 +19,8 @@ from .access import Access
 from .asking import Asked, Question, Sizes, answer, asking, put_in
 from .fuse import Fuser, Fusion, Group
 from .graph import Graph, Node, Value, verify
-from .planner import NativeStep, Planner
+from .native_step import NativeStep
+from .planner import Planner
 from .runs import Plan
 from .simplify import simplify
 from .space import Space

@@ -5,55 +5,33 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ...kernels.native import Kernel
-from ...kernels.runtime import Bound, Program, Rows, Slot, Step, build_entry
+from ...kernels.runtime import Bound, Rows
 from ...kernels.workers import thread_count
 from ..shape import Aval
 from .access import Access, natural_strides
 from .arena import arena_offsets, overwrites
-from .cutting import Region, cut
+from .binding import PlanMemory, Run, bind
+from .cutting import cut
 from .debug import show
 from .fuse import Fuser, Fusion, Group
 from .gemm import Epilogue, lower_gemm
-from .graph import Value
+from .graph import Node, Value
 from .lower import lower_space
-from .native_ops import Check, Setting, native_op
+from .memory import ALIGNMENT, aligned_start
+from .native_ops import KernelStep, Setting, native_op
+from .native_step import NativeStep
 from .report import HostStep, KernelReport, Report
-from .runs import HostCall, NativeRun, Plan, Reader, Tap, checks_in
+from .runs import HostCall, NativeRun, Plan, Reader, Tap
+from .space import Space
 from .write_back import copy_kernel
 
 DIRECT_SLOTS = 2048
 """Plans with more arrays than this pass only those that a run needs."""
-
-
-@dataclass(slots=True)
-class NativeStep:
-    """One kernel call of a plan: the kernel, its buffers in order, its runtime sizes."""
-
-    kernel: Kernel
-    buffers: tuple[Value | int, ...]
-    ints: tuple[int, ...]
-    writes: tuple[Value, ...]
-    group: Group
-    rows: Rows | None = None
-    check: Check | None = None
-
-
-@dataclass(slots=True)
-class Run:
-    """Native steps in a row, in regions, and whether several threads run them."""
-
-    regions: list[Region]
-    shared: bool
-
-    @property
-    def steps(self) -> list[NativeStep]:
-        """The steps in order."""
-        return [step for region in self.regions for step in region.steps]
 
 
 class Planner:
@@ -78,7 +56,6 @@ class Planner:
         self.slot: dict[Value, int] = {}
         self.made: list[Value] = []
         self.kernels: dict[str, Kernel] = {}
-        self.arena: dict[Value, int] = {}
         self.report = Report()
         self.over: dict[int, int] = {}
         """Outputs (by position) that a step writes over an input (by position)."""
@@ -86,7 +63,10 @@ class Planner:
         """Outputs that are copied over an input when all steps are done."""
         self.memory: dict[Value, Value] = {}
         """The inputs that values are written over."""
+        self.steps: list[NativeStep | Group] = []
+        """All steps, the last copies included."""
         self.alone = False
+        """Whether the plan is one native run, which takes a call's arrays as they stand."""
         self.threads = thread_count()
         places = (self._base, self._access, self._temporary)
         self.setting = Setting(*places, fuser.is_read, self.threads, {})
@@ -104,9 +84,12 @@ class Planner:
         self._find_in_place(steps)
         self._assign_slots(steps)
         steps = [*steps, *self._write_backs()]
+        self.steps = steps
         runs = self._runs(steps)
-        arena = self._assign_arena(runs)
-        parts, ends = self._parts(steps, runs, arena)
+        arena, offsets = self._assign_arena(runs)
+        hosts = any(isinstance(step, Group) for step in steps)
+        self.alone = not hosts and not self.tapped and len(self.slot) <= DIRECT_SLOTS
+        parts, ends = self._parts(runs, PlanMemory(self.slot, arena, offsets, self.alone))
         constants = list(self.graph.constants.values())
         self._fill_report(steps)
         self.report.native_runs = sum(isinstance(p, NativeRun) for p in parts)
@@ -142,36 +125,34 @@ class Planner:
 
     def _lower(self, group: Group) -> Sequence[NativeStep | Group]:
         if group.kind == "loop" and group.space is not None:
-            stored = self.fuser.stored(group.space)
-            lowered = lower_space(group.space, stored)
-            kernel: Kernel = lowered.function
-            show("loops", kernel)
-            writes = tuple(stored)
-            steps = [NativeStep(kernel, lowered.buffers, lowered.ints, writes, group, lowered.rows)]
+            made = [self._lower_loop(group, group.space)]
         elif group.kind == "gemm":
-            step = self._lower_gemm(group)
-            if step is None:
+            product = self._lower_gemm(group)
+            if product is None:
                 group.kind = "host"
                 group.reason = f"no native {group.nodes[0].op.name} for these shapes and dtypes"
                 return [group]
-            steps = [step]
+            made = [product]
         elif (native := native_op(group.nodes[0])) is not None:
-            setting = replace(self.setting, nodes=tuple(group.nodes))
-            steps = [
-                NativeStep(m.kernel, m.buffers, m.ints, m.writes, group, m.rows, m.check)
-                for m in native.lower(group.nodes[0], setting)
-            ]
+            made = native.lower(group.nodes[0], replace(self.setting, nodes=tuple(group.nodes)))
         else:
             return [group]
-        for step in steps:
+        for step in made:
             self.kernels.setdefault(step.kernel.name, step.kernel)
-        return steps
+        return [NativeStep.of(step, group) for step in made]
+
+    def _lower_loop(self, group: Group, space: Space) -> KernelStep:
+        stored = self.fuser.stored(space)
+        lowered = lower_space(space, stored)
+        show("loops", lowered.function)
+        buffers, writes = lowered.buffers, tuple(stored)
+        return KernelStep(lowered.function, buffers, lowered.ints, writes, lowered.rows)
 
     def _temporary(self, aval: Aval) -> Value:
         """Return a value that lives in the arena for one step."""
         return Value(-1, aval)
 
-    def _lower_gemm(self, group: Group) -> NativeStep | None:
+    def _lower_gemm(self, group: Group) -> KernelStep | None:
         product = group.nodes[0].outputs[0]
         epilogue, stored = None, [product]
         space = group.space
@@ -180,10 +161,7 @@ class Planner:
             over = len(stored) == 1 and stored[0].aval == product.aval
             over = over and not self._updates_what_it_reads(group, stored[0])
             epilogue = Epilogue(space, stored, product, over)
-        made = lower_gemm(group.nodes[0], self.fusion.accesses, epilogue, self.setting)
-        if made is None:
-            return None
-        return NativeStep(made.kernel, made.buffers, made.ints, tuple(stored), group, made.rows)
+        return lower_gemm(group.nodes[0], self.fusion.accesses, epilogue, self.setting)
 
     def _updates_what_it_reads(self, group: Group, value: Value) -> bool:
         """Return whether ``value`` may go over an input that the group's epilogue still reads."""
@@ -219,15 +197,14 @@ class Planner:
         found = self.fusion.accesses.get(value)
         return Access(value, natural_strides(value.sizes)) if found is None else found
 
-    def _assign_arena(self, runs: Sequence[Run | Group]) -> np.ndarray:
-        """Give intermediate values their places in memory that the plan keeps."""
+    def _assign_arena(self, runs: Sequence[Run | Group]) -> tuple[np.ndarray, dict[Value, int]]:
+        """Return memory that the plan keeps, and where intermediate values lie in it."""
         regions = [region for run in runs if isinstance(run, Run) for region in run.regions]
         offsets, total = arena_offsets(regions, self.slot)
         self.report.arena_bytes = total
-        arena = np.empty(total + 64, np.uint8)
-        start = -arena.__array_interface__["data"][0] % 64
-        self.arena = {value: start + offset for value, offset in offsets.items()}
-        return arena
+        arena = np.empty(total + ALIGNMENT, np.uint8)
+        start = aligned_start(arena)
+        return arena, {value: start + offset for value, offset in offsets.items()}
 
     def _find_in_place(self, steps: Sequence[NativeStep | Group]) -> None:
         """Let outputs overwrite inputs: at once where nothing reads the old value afterwards."""
@@ -312,72 +289,25 @@ class Planner:
         return self.memory.get(value, value)
 
     def _parts(
-        self,
-        steps: Sequence[NativeStep | Group],
-        runs: Sequence[Run | Group],
-        arena: np.ndarray,
+        self, runs: Sequence[Run | Group], memory: PlanMemory
     ) -> tuple[list[NativeRun | HostCall], list[int]]:
         """Bind the runs; also return for each step the part that it belongs to."""
         parts: list[NativeRun | HostCall] = []
         ends: list[int] = []
-        hosts = any(isinstance(step, Group) for step in steps)
-        self.alone = not hosts and not self.tapped and len(self.slot) <= DIRECT_SLOTS
         for run in runs:
             if isinstance(run, Group):
-                for node in run.nodes:
-                    reads = tuple(self._reader(v) for v in node.inputs)
-                    results = tuple(self.slot[v] for v in node.outputs)
-                    parts.append(HostCall(node, reads, results))
+                parts += map(self._host_call, run.nodes)
                 ends.append(len(parts) - 1)
             else:
                 ends += [len(parts)] * len(run.steps)
-                parts.append(self._bind(run, arena))
-        self.steps = steps
+                bound = bind(run, memory, self.threads)
+                self.report.compiled |= bound.bound.entry.compiled
+                parts.append(bound)
         return parts, ends
 
-    def _bind(self, run: Run, arena: np.ndarray) -> NativeRun:
-        # A plan of one run passes its arrays as they stand; no call has to pick them out.
-        slots: list[int] = list(range(len(self.slot))) if self.alone else []
-        fixed: list[np.ndarray | int] = []
-        places: dict[Value | int, Slot] = {}
-        program: list[Step] = []
-        ints: dict[str, int] = {}
-        start = arena.__array_interface__["data"][0]
-        cut_steps = {id(s) for r in run.regions if run.shared and r.cut for s in r.steps}
-        for step in run.steps:
-            for value in step.buffers:
-                if value in places:
-                    continue
-                if isinstance(value, int):
-                    places[value] = Slot("fixed", len(fixed))
-                    fixed.append(value)
-                elif value in self.slot:
-                    position = self.slot[value] if self.alone else len(slots)
-                    places[value] = Slot("array", position)
-                    if not self.alone:
-                        slots.append(self.slot[value])
-                else:
-                    places[value] = Slot("fixed", len(fixed))
-                    fixed.append(start + self.arena[value])
-            names = [f"n{len(ints) + i}" for i in range(len(step.ints))]
-            ints.update(zip(names, step.ints, strict=True))
-            buffers = tuple(places[v] for v in step.buffers)
-            rows = step.rows if id(step) in cut_steps else None
-            stop = None if step.check is None else places[step.check.status]
-            program.append(Step(step.kernel.name, buffers, tuple(names), rows, stop))
-        fixed.append(arena)
-        kernels = {step.kernel.name: step.kernel for step in run.steps}
-        entry = build_entry(
-            Program(
-                "plan", len(slots), len(fixed), tuple(ints), tuple(program),
-                self.threads if run.shared else 1,
-                tuple(len(region.steps) for region in run.regions) if run.shared else (),
-            ),
-            list(kernels.values()),
-        )  # fmt: skip
-        self.report.compiled |= entry.compiled
-        checks = [(self.arena[c.status], c.error, c.text) for s in run.steps if (c := s.check)]
-        return NativeRun(entry.bind(fixed, ints), tuple(slots), checks_in(arena, checks))
+    def _host_call(self, node: Node) -> HostCall:
+        reads = tuple(self._reader(v) for v in node.inputs)
+        return HostCall(node, reads, tuple(self.slot[v] for v in node.outputs))
 
     def _reader(self, value: Value) -> Reader:
         shape, _ = _spec(value)

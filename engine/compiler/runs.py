@@ -13,6 +13,7 @@ import numpy as np
 
 from ...kernels.runtime import Bound
 from .graph import Graph, Node, Value, run_node
+from .memory import aligned_start
 from .report import Report
 
 _locks: Final[weakref.WeakSet[threading.Lock]] = weakref.WeakSet()
@@ -40,7 +41,7 @@ ERRORS: Final[dict[str, type[Exception]]] = {"IndexError": IndexError, "ValueErr
 
 @dataclass(frozen=True, slots=True)
 class RunCheck:
-    """Two whole numbers in the arena, ``offset`` bytes from its first multiple of 64.
+    """Two whole numbers in the arena, ``offset`` bytes from where it is aligned.
 
     The first is negative unless something is wrong; the second is what ``text`` names.
     """
@@ -52,7 +53,7 @@ class RunCheck:
 
     def of(self, arena: np.ndarray) -> RunCheck:
         """Return the check of a plan with that arena."""
-        start = -arena.__array_interface__["data"][0] % 64 + self.offset
+        start = aligned_start(arena) + self.offset
         return replace(self, status=arena[start : start + 16].view(np.int64))
 
     def __call__(self) -> None:
@@ -64,8 +65,8 @@ class RunCheck:
 
 def checks_in(arena: np.ndarray, found: Sequence[tuple[int, str, str]]) -> tuple[RunCheck, ...]:
     """Return the checks whose numbers lie so many bytes from an arena's start."""
-    aligned = -arena.__array_interface__["data"][0] % 64
-    return tuple(RunCheck(at - aligned, error, text).of(arena) for at, error, text in found)
+    start = aligned_start(arena)
+    return tuple(RunCheck(at - start, error, text).of(arena) for at, error, text in found)
 
 
 @dataclass(slots=True)

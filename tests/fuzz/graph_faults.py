@@ -160,7 +160,7 @@ def _read_after_write() -> list[Any]:
 @fault("graphs", 22)
 def _lost_write() -> list[Any]:
     """What is to be written back at the end of a plan is not."""
-    return [swap(planner.Planner, "_write_backs", lambda _: lambda self, steps: [])]
+    return [swap(planner.Planner, "_write_backs", lambda _: lambda self: [])]
 
 
 @fault("graphs", 2)
