@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,12 @@ def natural_strides(shape: Sequence[int]) -> tuple[int, ...]:
         strides.append(step)
         step *= size
     return tuple(reversed(strides))
+
+
+def access_of(value: Value, accesses: Mapping[Value, Access]) -> Access:
+    """Return how a value is read: as a view, or from memory of its own."""
+    found = accesses.get(value)
+    return Access(value, natural_strides(value.sizes)) if found is None else found
 
 
 def view_access(node: Node, source: Access) -> Access | None:
@@ -63,7 +69,7 @@ def view_access(node: Node, source: Access) -> Access | None:
 
 
 def open_view_access(node: Node, source: Access) -> Access | None:
-    """The same where sizes are symbols: what NumPy would give for all of them."""
+    """Return the same where sizes are symbols: what NumPy would give for all of them."""
     value, output = node.inputs[0], node.outputs[0]
     attrs: dict[str, Any] = node.attributes
     if node.op.name == "transpose":

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ops.registry import OPS
 from ..shape import broadcast_shapes
-from .graph import Node, Value
+from .graph import Node, Value, reduced_axes
 
 if TYPE_CHECKING:
     from .simplify import Rewriter
@@ -136,15 +136,6 @@ def _slice_of_joined(walk: Rewriter, node: Node) -> Value | None:
     return None
 
 
-def _reduced_axes(node: Node) -> tuple[int, ...]:
-    rank = len(node.inputs[0].aval.shape)
-    axis: Any = node.attributes["axis"]
-    if axis is None:
-        return tuple(range(rank))
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    return tuple(int(a) % rank for a in axes)
-
-
 def _nothing_reduced(walk: Rewriter, node: Node) -> Value | None:
     """Extremes over axes of one element are those elements; a sum turns -0 into 0."""
     source = node.inputs[0]
@@ -152,7 +143,7 @@ def _nothing_reduced(walk: Rewriter, node: Node) -> Value | None:
         return None
     if source.aval.dtype != node.outputs[0].aval.dtype:
         return None
-    single = all(source.sizes[axis] == 1 for axis in _reduced_axes(node))
+    single = all(source.sizes[axis] == 1 for axis in reduced_axes(node))
     return _reshaped(walk, node, source) if single or node.attributes["axis"] == () else None
 
 
@@ -164,7 +155,7 @@ def _extreme_of_broadcast(walk: Rewriter, node: Node) -> Value | None:
     source = spread.inputs[0]
     if len(source.sizes) != len(node.inputs[0].sizes):
         return None
-    axes = _reduced_axes(node)
+    axes = reduced_axes(node)
     kept = [axis for axis, size in enumerate(source.sizes) if axis not in axes]
     if any(source.sizes[axis] != node.inputs[0].sizes[axis] for axis in kept):
         return None

@@ -15,7 +15,7 @@ from ..dtype import bool_
 from ..shape import Aval
 from .access import Access, natural_strides
 from .graph import Node, Value
-from .native_ops import KernelStep, NativeOp, Setting, whole
+from .native_ops import KernelStep, NativeOp, Setting, is_whole
 
 FORWARD, GRADIENT = "attention_block", "attention_block_grad"
 FEWEST_SCORES = 1024
@@ -48,7 +48,7 @@ def _attends(node: Node) -> bool:
 def _reads(node: Node, value: Value, access: Access) -> bool:
     """Return whether the kernel reads an input where it lies: rows may lie anywhere."""
     for name, operand in _operands(node).items():
-        if operand is value and name in ("out", "lse", "random") and not whole(access, value):
+        if operand is value and name in ("out", "lse", "random") and not is_whole(access, value):
             return False
         gaps = access.strides[-1] != 1 and value.sizes[-1] != 1
         if operand is value and name in ("query", "key", "value", "dout") and gaps:

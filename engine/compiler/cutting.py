@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ...kernels.gemm import BlasGemm, Gemm, PackedGemm, StreamGemm
 from .graph import Value
-from .native_ops import native_op
+from .native_families import native_op
 from .native_step import NativeStep
 
 BYTES_A_SECOND = 12e9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..ops.registry import OPS, Composite
 from ..tensor import Tensor
 from .graph import Graph, Node, Value, all_values
-from .native_ops import native_op
+from .native_families import native_op
 from .trace import Trace, tracing
 from .traced import Traced
 from .widening import widened, widens

@@ -13,20 +13,25 @@ import numpy as np
 
 from ...kernels.loops import LoopError, Var
 from ..ops.registry import Gemm, Host, Op, Pointwise, Reduce, View
-from .access import Access, natural_strides, view_access
+from .access import Access, access_of, view_access
 from .cost import repeats_much
 from .dependences import Dependences
 from .gemm import gemm_shape, operand
 from .graph import Graph, Node, Value, all_values
-from .native_ops import native_op, reads_in_place
+from .native_families import native_op, reads_in_place
 from .pointwise import BUILDER, compute_dtype
 from .space import NONE, Space, make_space, staged
 
 MAX_OPS = 64
+"""Nodes of one kernel at the most."""
 MAX_BUFFERS = 24
+"""Arrays that one kernel reads and writes at the most."""
 MAX_REDUCTIONS = 8
+"""Reductions of one kernel at the most: each keeps a register of sums."""
 NEAR = 8
 """How many of the next groups that read the same value are tried as partners of a group."""
+REDUCTIONS = ("sum", "prod", "max", "min")
+"""Kinds of reductions that loops compute."""
 COPY = Op(
     "copy",
     ("input",),
@@ -40,7 +45,6 @@ COPY = Op(
     "Copy a strided view into memory of its own.",
     lambda tensor: ((tensor,), {}),
 )
-REDUCTIONS = ("sum", "prod", "max", "min")
 
 
 @dataclass(slots=True)
@@ -362,8 +366,7 @@ class Fuser:
         return None if repeats_much(space) else space
 
     def _access(self, value: Value) -> Access:
-        found = self.accesses.get(value)
-        return Access(value, natural_strides(value.sizes)) if found is None else found
+        return access_of(value, self.accesses)
 
     def is_read(self, value: Value) -> bool:
         """Return whether a node reads a value, or the graph returns it."""

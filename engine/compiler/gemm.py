@@ -20,7 +20,7 @@ from ...kernels.gemm_packed import BLOCK_BYTES
 from ...kernels.naming import kernel_name
 from ...kernels.runtime import Rows
 from ..shape import Aval
-from .access import Access, natural_strides
+from .access import Access, access_of, natural_strides
 from .debug import show
 from .graph import Node, Value
 from .loop_kernel import COLUMNS_APART, LoopKernel
@@ -144,7 +144,7 @@ def _operands(node: Node, accesses: dict[Value, Access]) -> tuple[list[Value], l
     bases: list[Value] = []
     flags: list[bool] = []
     for value in node.inputs:
-        access = accesses.get(value, Access(value, natural_strides(value.sizes)))
+        access = access_of(value, accesses)
         found = operand(value, access)
         folded = found is not None and found.transposed and len(found.batch) > 0
         if found is None or (folded and len(node.inputs[1].aval.shape) == 2):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,6 +91,16 @@ class Graph:
 def freeze_attrs(attrs: dict[str, object]) -> Attrs:
     """Return attributes as the sorted tuple of pairs that a node holds."""
     return tuple(sorted(attrs.items()))
+
+
+def reduced_axes(node: Node) -> tuple[int, ...]:
+    """Return the axes of the input that a reduce node runs over, non-negative."""
+    rank = len(node.inputs[0].aval.shape)
+    axis: Any = node.attributes.get("axis")
+    if axis is None:
+        return tuple(range(rank))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(sorted(a % rank for a in axes))
 
 
 def verify(graph: Graph, *, infer: bool = True) -> None:

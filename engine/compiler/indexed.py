@@ -1,12 +1,13 @@
-"""Gathering and adding up by positions as native steps; positions out of range are errors."""
+"""Reading, adding up and putting by positions as native steps of a plan.
+
+Positions and labels out of range are errors: a `Check` tells of them when the kernel has run.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from ...kernels import indexed
 from ...kernels.loops import DTYPES, Function
@@ -196,25 +197,7 @@ def _lower_puts(node: Node, setting: Setting) -> list[KernelStep]:
     return steps
 
 
-def _sums(node: Node) -> bool:
-    dtype = node.outputs[0].aval.dtype.numpy
-    wide = dtype in DTYPES and dtype.kind in "fiu" and dtype.itemsize > 2
-    return wide and 0 not in node.outputs[0].sizes
-
-
-def _lower_sums(node: Node, setting: Setting) -> list[KernelStep]:
-    attrs: dict[str, Any] = node.attributes
-    output, axis = node.outputs[0], attrs["axis"]
-    sizes = (output.sizes[axis], math.prod(output.sizes[axis + 1 :]))
-    dtype = output.aval.dtype.numpy
-    function = indexed.running(dtype, sizes, attrs["exclusive"], attrs["reverse"])
-    row = math.prod(sizes) * dtype.itemsize
-    buffers = (setting.base(node.inputs[0]), output)
-    count = math.prod(output.sizes[:axis])
-    return [KernelStep(_named(function), buffers, (count,), (output,), Rows(0, (row, row)))]
-
-
-# ---- labels and numbers counted up -----------------------------------------------------------
+# ---- labels ----------------------------------------------------------------------------------
 
 
 def _labels(node: Node) -> bool:
@@ -229,22 +212,6 @@ def _lower_labels(node: Node, setting: Setting) -> list[KernelStep]:
     return [_looked_at(function, value, out, ints, "ValueError", attrs["text"], setting)]
 
 
-def _counts(node: Node) -> bool:
-    attrs, output = node.attributes, node.outputs[0]
-    whole = all(isinstance(attrs[name], int) for name in ("start", "step"))
-    return whole and 0 not in output.sizes and output.aval.dtype.numpy in DTYPES - HALVES
-
-
-HALVES = {np.dtype(np.float16), np.dtype(np.bool_)}
-
-
-def _lower_counts(node: Node, setting: Setting) -> list[KernelStep]:
-    attrs: dict[str, Any] = node.attributes
-    output = node.outputs[0]
-    function = indexed.counted(output.aval.dtype.numpy, attrs["start"], attrs["step"])
-    return [KernelStep(_named(function), (output,), (output.sizes[0],), (output,))]
-
-
 def _named(function: Function) -> Function:
     return function.named(function.name)
 
@@ -252,7 +219,5 @@ def _named(function: Function) -> Function:
 OPS = {
     **dict.fromkeys((*READS, *ADDS), NativeOp(_picks, _lower_picks, _pick_products)),
     "put": NativeOp(_puts, _lower_puts, _pick_products),
-    "cumsum": NativeOp(_sums, _lower_sums, _pick_products),
     "require_labels": NativeOp(_labels, _lower_labels, lambda _: 0.0),
-    "arange": NativeOp(_counts, _lower_counts, lambda _: 0.0),
 }

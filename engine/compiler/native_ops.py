@@ -1,14 +1,14 @@
-"""Ops with kernels of their own: steps of a plan that are neither fused loops nor products.
+"""What the compiler must know of an op that has kernels of its own, neither fused nor products.
 
 A family (`windowed.py`, `pooling.py` and their like) has a `NativeOp` for each op. The fuser asks
-it whether it takes a node, the planner for the kernel calls, the cutter what they cost.
+it whether it takes a node, the planner for the kernel calls, the cutter what they cost;
+`native_families.py` lists the families.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from ...kernels.native import Kernel
 from ...kernels.runtime import Rows
@@ -79,29 +79,6 @@ class NativeOp:
     """Whether the op's kernel can do what the nodes after the first do, which follow it."""
 
 
-@cache
-def native_ops() -> dict[str, NativeOp]:
-    """Return the ops of all families, by name."""
-    from . import attention, drawing, indexed, moving, pooling, recurrent, windowed
-
-    families = (windowed, pooling, recurrent, attention, moving, drawing, indexed)
-    return {name: op for family in families for name, op in family.OPS.items()}
-
-
-def native_op(node: Node) -> NativeOp | None:
-    """Return how a node runs by kernels of its own, or None if it does not."""
-    found = native_ops().get(node.op.name)
-    return found if found is not None and found.accepts(node) else None
-
-
-def whole(access: Access, value: Value) -> bool:
+def is_whole(access: Access, value: Value) -> bool:
     """Return whether a value lies in memory without gaps and in order, from the start."""
     return access.offset == 0 and access.strides == natural_strides(value.sizes)
-
-
-def reads_in_place(node: Node, value: Value, access: Access) -> bool:
-    """Return whether a node's kernels, if it has any, read an input that lies like that."""
-    found = native_op(node)
-    if found is None or found.reads is None:
-        return found is None or whole(access, value)
-    return found.reads(node, value, access)

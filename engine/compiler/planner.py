@@ -13,7 +13,7 @@ from ...kernels.native import Kernel
 from ...kernels.runtime import Bound, Rows
 from ...kernels.workers import thread_count
 from ..shape import Aval
-from .access import Access, natural_strides
+from .access import Access, access_of
 from .arena import arena_offsets, overwrites
 from .binding import PlanMemory, Run, bind
 from .cutting import cut
@@ -23,7 +23,8 @@ from .gemm import Epilogue, lower_gemm
 from .graph import Node, Value
 from .lower import lower_space
 from .memory import ALIGNMENT, aligned_start
-from .native_ops import KernelStep, Setting, native_op
+from .native_families import native_op
+from .native_ops import KernelStep, Setting
 from .native_step import NativeStep
 from .report import HostStep, KernelReport, Report
 from .runs import HostCall, NativeRun, Plan, Reader, Tap
@@ -194,8 +195,7 @@ class Planner:
         return value if access is None else access.base
 
     def _access(self, value: Value) -> Access:
-        found = self.fusion.accesses.get(value)
-        return Access(value, natural_strides(value.sizes)) if found is None else found
+        return access_of(value, self.fusion.accesses)
 
     def _assign_arena(self, runs: Sequence[Run | Group]) -> tuple[np.ndarray, dict[Value, int]]:
         """Return memory that the plan keeps, and where intermediate values lie in it."""

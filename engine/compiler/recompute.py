@@ -17,7 +17,7 @@ from itertools import accumulate
 from ..ops.registry import Gemm, Host, View
 from ..shape import comparable
 from .graph import Graph, Node, Value, all_values
-from .native_ops import native_op
+from .native_families import native_op
 from .simplify import eliminate_dead
 
 CHEAP = frozenset(

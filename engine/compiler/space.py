@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..ops.registry import Pointwise, Reduce
 from .access import Access, natural_strides, view_access
-from .graph import Node, Value
+from .graph import Node, Value, reduced_axes
 
 NONE = -1
+"""The class of an axis of size 1, which is no loop."""
+UNIT_VIEWS = ("reshape", "squeeze", "expand_dims", "flatten")
+"""Views that a kernel computes in place where they only add or drop axes of size 1."""
 SCRATCH_LIMIT = 128 * 1024
 """Bytes of all scratch rows of a kernel."""
 
@@ -87,16 +89,6 @@ class _Unifier:
 
     def axes_of(self, shape: Sequence[int]) -> tuple[int, ...]:
         return tuple([NONE if size == 1 else self.new(size) for size in shape])
-
-
-def reduced_axes(node: Node) -> tuple[int, ...]:
-    """Return the axes of the input that a reduce node runs over, non-negative."""
-    rank = len(node.inputs[0].aval.shape)
-    axis: Any = node.attributes.get("axis")
-    if axis is None:
-        return tuple(range(rank))
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    return tuple(sorted(a % rank for a in axes))
 
 
 def make_space(
@@ -224,9 +216,6 @@ def _view_axes(
         rest = iter(before)
         return tuple(NONE if s == 1 else next(rest) for s in shape)
     return None
-
-
-UNIT_VIEWS = ("reshape", "squeeze", "expand_dims", "flatten")
 
 
 def _full_value(

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from cellwire.engine.compiler.expansion import expand
-from cellwire.engine.compiler.graph import Graph, Node, last_uses
-from cellwire.engine.compiler.space import reduced_axes
+from cellwire.engine.compiler.graph import Graph, Node, last_uses, reduced_axes
 from cellwire.engine.dtype import bfloat16
 from cellwire.engine.ops.registry import View, run_kernel
 from ml_dtypes import finfo

@@ -1,0 +1,60 @@
+"""Running sums, and numbers counted up, as native steps of a plan."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from ...kernels import indexed
+from ...kernels.loops import DTYPES
+from ...kernels.runtime import Rows
+from .graph import Node
+from .native_ops import KernelStep, NativeOp, Setting
+
+UNCOUNTED: Final = {np.dtype(np.float16), np.dtype(np.bool_)}
+"""Dtypes in which nothing is counted up natively."""
+
+
+def _sums(node: Node) -> bool:
+    dtype = node.outputs[0].aval.dtype.numpy
+    wide = dtype in DTYPES and dtype.kind in "fiu" and dtype.itemsize > 2
+    return wide and 0 not in node.outputs[0].sizes
+
+
+def _lower_sums(node: Node, setting: Setting) -> list[KernelStep]:
+    attrs: dict[str, Any] = node.attributes
+    output, axis = node.outputs[0], attrs["axis"]
+    sizes = (output.sizes[axis], math.prod(output.sizes[axis + 1 :]))
+    dtype = output.aval.dtype.numpy
+    function = indexed.running(dtype, sizes, attrs["exclusive"], attrs["reverse"])
+    row = math.prod(sizes) * dtype.itemsize
+    buffers = (setting.base(node.inputs[0]), output)
+    count = math.prod(output.sizes[:axis])
+    return [
+        KernelStep(function.named("running"), buffers, (count,), (output,), Rows(0, (row, row)))
+    ]
+
+
+def _counts(node: Node) -> bool:
+    attrs, output = node.attributes, node.outputs[0]
+    whole = all(isinstance(attrs[name], int) for name in ("start", "step"))
+    return whole and 0 not in output.sizes and output.aval.dtype.numpy in DTYPES - UNCOUNTED
+
+
+def _lower_counts(node: Node, setting: Setting) -> list[KernelStep]:
+    attrs: dict[str, Any] = node.attributes
+    output = node.outputs[0]
+    function = indexed.counted(output.aval.dtype.numpy, attrs["start"], attrs["step"])
+    return [KernelStep(function.named("counted"), (output,), (output.sizes[0],), (output,))]
+
+
+def _sum_products(node: Node) -> float:
+    return math.prod(node.outputs[0].sizes)
+
+
+OPS = {
+    "cumsum": NativeOp(_sums, _lower_sums, _sum_products),
+    "arange": NativeOp(_counts, _lower_counts, lambda _: 0.0),
+}
