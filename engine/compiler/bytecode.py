@@ -21,6 +21,8 @@ PAIRS = {
     "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
     "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
 }
+KIND_TESTS = {"isinstance", "type", "issubclass"}
+"""Names by which code asks of what kind a value is."""
 QUIET = {
     "RESUME", "CACHE", "PRECALL", "PUSH_NULL", "NOP", "COPY_FREE_VARS", "MAKE_CELL",
     "EXTENDED_ARG", "KW_NAMES",

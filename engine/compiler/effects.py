@@ -23,23 +23,23 @@ from .traced import TraceBreak, Traced, in_package
 
 UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
 EFFECTS: frozenset[object] = frozenset(
-    (
-        print,
-        input,
-        open,
-        next,
-        exec,
-        eval,
-        setattr,
-        delattr,
-        globals,
-        vars,
-        warnings.warn,
-        breakpoint,
-    )
-)
+    (print, input, open, next, exec, eval, setattr, delattr, globals, vars, warnings.warn,
+     breakpoint)
+)  # fmt: skip
+"""Built-in functions that act outside the graph, or look at all that is outside."""
 DRAWS = (random.Random, np.random.Generator, np.random.RandomState)
 """Objects that give another value at every call."""
+OUTSIDE = ("io", "_io", "posix", "nt", "time", "_socket", "_random", "_posixsubprocess")
+"""Modules of built-in functions by which Python's library acts outside."""
+PURE = {"fspath", "cpu_count", "_path_normpath", "text_encoding", "StringIO", "BytesIO"}
+"""Functions of these that do not."""
+STDLIB = sysconfig.get_paths()["stdlib"]
+TYPE_OF = "type()"
+"""Stands for an attribute where the type of a variable is asked for."""
+EXPRESSION = ""
+"""Stands for a variable where there is none."""
+LOADS = ("LOAD_FAST", "LOAD_DEREF")
+NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_CONST")
 
 
 def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
@@ -70,11 +70,6 @@ def check_builtin(frame: types.FrameType, function: Any, reads: Reads) -> None:
             "return the value instead",
             where,
         )
-
-
-OUTSIDE = ("io", "_io", "posix", "nt", "time", "_socket", "_random", "_posixsubprocess")
-PURE = {"fspath", "cpu_count", "_path_normpath", "text_encoding", "StringIO", "BytesIO"}
-STDLIB = sysconfig.get_paths()["stdlib"]
 
 
 def check_library_call(frame: types.FrameType, function: Any) -> None:
@@ -124,14 +119,6 @@ def check_lasting(value: Any, where: str | None = None) -> None:
             "take the values outside and pass them as arguments",
             where,
         )
-
-
-TYPE_OF = "type()"
-"""Stands for an attribute where the type of a variable is asked for."""
-EXPRESSION = ""
-"""Stands for a variable where there is none."""
-LOADS = ("LOAD_FAST", "LOAD_DEREF")
-NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_CONST")
 
 
 def asked_types(code: types.CodeType) -> Iterator[tuple[str, str]]:

@@ -42,6 +42,9 @@ GROWING: dict[type, frozenset[str]] = {
 }
 """Methods by which containers outside may grow: what they held need not be known."""
 Identity = tuple[int, str, Any]
+"""What tells places apart: whose, of which kind, and which of them."""
+active: list[Journal] = []
+"""Journals of traces that run."""
 
 
 class Restart(TraceBreak):
@@ -433,8 +436,6 @@ def _end_all() -> None:
         journal.end()
 
 
-active: list[Journal] = []
-"""Journals of traces that run."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_end_all)
 

@@ -19,6 +19,7 @@ import numpy as np
 from .. import random as streams
 from ..shape import Aval, Dim, Shape, SymDim, substitute
 from .asking import Asked, Question, Sizes, answer, asking, put_in
+from .bytecode import KIND_TESTS
 from .graph import Graph, GraphError, Node, Value, verify
 from .making import Arguments, Made, trace_call
 from .open_plans import OpenPlan, SizeNeededError, open_plan
@@ -30,7 +31,6 @@ logger = logging.getLogger("cellwire.jit")
 MAX_NOTES = 16
 MAX_TRACES = 4
 """Traces with open sizes that one kind of call may need, before it gets none."""
-KIND_TESTS = {"isinstance", "type", "issubclass"}
 NUMBER_KINDS = {"int", "Integral", "Number", "Rational", "Real", "SupportsIndex", "SupportsInt"}
 MAX_OPEN_PLANS = 4
 """Plans for any size that one trace may need, since passes ask for sizes too."""

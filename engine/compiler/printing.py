@@ -57,7 +57,7 @@ class Notes:
         self.real = builtins.print
 
     def is_foreign(self) -> bool:
-        """Whether another thread asks, or the engine itself."""
+        """Return whether another thread asks than the one that traces."""
         return threading.get_ident() != self.thread
 
     def print(self, *values: Any, **options: Any) -> None:

@@ -18,20 +18,19 @@ from ..ops import registry
 from ..ops.primitives import Print
 from ..parameter import Parameter
 from ..tensor import LazyTensor, Tensor
+from .bytecode import KIND_TESTS
 from .chains import Chain
-from .effects import asked_types, check_builtin, check_library_call, check_locals
+from .effects import STDLIB, asked_types, check_builtin, check_library_call, check_locals
 from .guards import Reads
 from .stores import seeing_loose_stores
 from .trace import Trace
 from .traced import PACKAGE_NAME, TraceBreak, in_package
 from .walker import Walker
 
-KIND_TESTS = {"isinstance", "type", "issubclass"}
 PRINT_CODE = Print.__call__.__code__
 MAKING_CODES = {id(kind.__init__.__code__) for kind in (Tensor, LazyTensor, Parameter)}
 SKIPPED = {"c_call", "c_return", "c_exception"}
 """Events that matter in the user's code only."""
-STDLIB = sysconfig.get_paths()["stdlib"]
 LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/"
     for name in ("numpy", "scipy", "llvmlite", "ml_dtypes")
@@ -44,52 +43,74 @@ OWN_FILES = ("cell.py", "hooks.py", "precision.py", "registration.py", "state_di
 @contextmanager
 def watching(reads: Reads) -> Iterator[None]:
     """Collect what every Python function entered in the body reads from outside."""
-    innermost = registry.traces[-1] if registry.traces else None
-    outermost = innermost if isinstance(innermost, Trace) else None
-    seen: set[tuple[int, ...]] = set()
-    walked: dict[int, list[tuple[str, str]]] = {}
-    user: dict[int, bool] = {}  # by identity, as hashing code takes longer than all the rest
-    library: set[int] = set()
-    codes: list[types.CodeType] = []
+    with _without_collections(), seeing_loose_stores(reads) as see:
+        watch = Watch(reads, see)
+        with _profiled_by(watch.on_event):
+            yield
+    captured = watch.trace.captured.values() if watch.trace is not None else ()
+    reads.finish(tensor for tensor, _ in captured)
 
-    def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
+
+class Watch:
+    """Follows the calls and returns of one trace; ``see`` is told of each frame of the user's."""
+
+    def __init__(self, reads: Reads, see: Callable[[types.FrameType], None]) -> None:
+        innermost = registry.traces[-1] if registry.traces else None
+        self.trace = innermost if isinstance(innermost, Trace) else None
+        self.reads = reads
+        self.see = see
+        self.seen: set[tuple[int, ...]] = set()
+        self.walked: dict[int, list[tuple[str, str]]] = {}
+        self.user: dict[int, bool] = {}
+        """Whether code is walked, by identity: hashing code takes longer than all the rest."""
+        self.library: set[int] = set()
+        self.codes: list[types.CodeType] = []
+        """All code met, kept so that its identity is not another's."""
+
+    def on_event(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        """Look at a call or return, of a Python function or of a built-in one."""
         code = frame.f_code
-        known = user.get(id(code))
+        known = self.user.get(id(code))
         if known is None:
-            codes.append(code)  # kept, so that its identity is not another's
-            known = is_user_code(code, frame.f_globals.get("__name__", ""))
-            user[id(code)] = known
-            if code.co_filename.startswith(STDLIB) and not known:
-                library.add(id(code))
-        if not known and event in SKIPPED and id(code) not in library:
+            known = self._meet(frame)
+        if not known and event in SKIPPED and id(code) not in self.library:
             return
         if event == "call":
-            if known:
-                if code.co_name == "__init__":
-                    _note_born(frame, reads)
-                walked[id(frame)] = walk_frame(frame, reads, seen, walked)
-                if reads.journal is not None:
-                    see(frame)
-            elif code.co_name == "eager_call" and in_package(code.co_filename, "engine/nn"):
-                reads.add_cell(frame.f_locals["self"])
-            elif code is PRINT_CODE and reads.journal is None:
-                raise TraceBreak("Print() acts outside the graph", PRINT_ADVICE)
+            self._enter(frame, known)
         elif event == "return" and id(code) in MAKING_CODES:
             _note_made(frame.f_locals["self"])
-        elif not known:
-            if event == "c_call":
-                check_library_call(frame, arg)
-            return
+        elif event == "c_call" and known:
+            check_builtin(frame, arg, self.reads)
         elif event == "c_call":
-            check_builtin(frame, arg, reads)
-        elif event == "return" and (outermost is None or outermost.broken is None):
-            check_locals(frame, walked.pop(id(frame), []), reads)
+            check_library_call(frame, arg)
+        elif known and event == "return" and (self.trace is None or self.trace.broken is None):
+            check_locals(frame, self.walked.pop(id(frame), []), self.reads)
 
     on_event.watches_code = True  # pyright: ignore[reportFunctionMemberAccess]
-    with _without_collections(), seeing_loose_stores(reads) as see, _profiled_by(on_event):
-        yield
-    captured = outermost.captured.values() if outermost is not None else ()
-    reads.finish(tensor for tensor, _ in captured)
+
+    def _meet(self, frame: types.FrameType) -> bool:
+        """Return whether code that was not met before is walked."""
+        code = frame.f_code
+        self.codes.append(code)
+        known = is_user_code(code, frame.f_globals.get("__name__", ""))
+        self.user[id(code)] = known
+        if code.co_filename.startswith(STDLIB) and not known:
+            self.library.add(id(code))
+        return known
+
+    def _enter(self, frame: types.FrameType, known: bool) -> None:
+        """Walk a function of the user's that begins; of our own note Cells and what prints."""
+        code, reads = frame.f_code, self.reads
+        if known:
+            if code.co_name == "__init__":
+                _note_born(frame, reads)
+            self.walked[id(frame)] = walk_frame(frame, reads, self.seen, self.walked)
+            if reads.journal is not None:
+                self.see(frame)
+        elif code.co_name == "eager_call" and in_package(code.co_filename, "engine/nn"):
+            reads.add_cell(frame.f_locals["self"])
+        elif code is PRINT_CODE and reads.journal is None:
+            raise TraceBreak("Print() acts outside the graph", PRINT_ADVICE)
 
 
 @contextmanager
