@@ -36,7 +36,7 @@ from .graph_op import GraphOp
 from .guards import Reads
 from .journal import Openings
 from .kept import kept_for
-from .making import Arguments, EffectsAndErrorError, compile_call, name_of, trace_call
+from .making import Arguments, EffectsBeforeError, compile_call, name_of, trace_call
 from .open_sizes import Family, family_key
 from .options import open_axes
 from .plan import whole
@@ -127,7 +127,7 @@ class Jitted:
             self._report(reason)
         except StillCompilingError:
             streams.state().restore(saved)
-        except EffectsAndErrorError:
+        except EffectsBeforeError:
             pass  # eager code raises it, when it has done what comes before it
         return self.function(*args, **kwargs)
 
@@ -351,7 +351,7 @@ class Jitted:
             streams.state().restore(saved)
             situation.reason = reason
             return False, None
-        except (EffectsAndErrorError, StillCompilingError):
+        except (EffectsBeforeError, StillCompilingError):
             raise
         except Exception as error:
             if not given.promoted:
@@ -363,6 +363,12 @@ class Jitted:
             return False, None
         if self.background is not None and not path.holds():  # something changed meanwhile
             return self._new(situation, given, key)
+        return self._keep(situation, path, given)
+
+    def _keep(
+        self, situation: Situation, path: Specialisation, given: Arguments
+    ) -> tuple[bool, Any]:
+        """Keep a new path and run it; not done if the situation has a reason now."""
         valid = sum(p.holds() for p in situation.paths)
         situation.paths.insert(0, path)
         del situation.paths[2 * MAX_PATHS :]
@@ -423,7 +429,7 @@ class Jitted:
             path = compile_call(trace_call(self.function, given), given)
         except TraceBreak as reason:
             return explanation(self, None, str(reason))
-        except EffectsAndErrorError as error:
+        except EffectsBeforeError as error:
             raise error.__cause__ or error from None
         finally:
             streams.state().restore(saved)

@@ -27,6 +27,9 @@ from .loop_kernel import LoopKernel, Place
 from .pointwise import BUILDER, FLOAT16_BUILDER, compute_dtype, neutral, reduction_kind
 from .space import NONE, Space, column_advance
 
+COMBINED = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+"""The op that takes one more value into a reduction, by its kind."""
+
 
 def lower_space(space: Space, stored: Sequence[Value]) -> LoopKernel:
     """Lower a fused group; ``stored`` are the values written to memory."""
@@ -172,31 +175,41 @@ class _Lowering(KernelMemory):
             row = loops.call("add", Var(variable), Var("first"))
             inner.body.append(Let(inner.variables[loop], row))
         deeper = self._outer(inner, depth + 1)
-        accumulators: list[Accumulator] = []
-        names: dict[Value, str] = {}
+        accumulators: dict[Value, Accumulator] = {}
         for node in self._scalar_sinks():
-            output, source = node.outputs[0], node.inputs[0]
-            name = self._fresh("s")
+            output = node.outputs[0]
             value = (
                 Var(deeper[output], compute_dtype(output))
                 if output in deeper
-                else self._get(inner, source)
+                else self._get(inner, node.inputs[0])
             )
-            accumulators.append(Accumulator(name, reduction_kind(node), compute_dtype(output)))
-            inner.body.append(Reduce(name, value))
-            names[output] = name
-        place.body.append(
-            Loop(
-                variable,
-                self._count(loop),
-                tuple(inner.body),
-                vector=loop == self.space.vector,
-                accumulators=tuple(accumulators),
-            )
+            accumulators[output] = self._reduced(inner, node, value, "s")
+        self._loop(place, inner, loop, variable, self._count(loop), accumulators)
+        return {output: found.name for output, found in accumulators.items()}
+
+    def _reduced(self, place: Place, node: Node, value: Expr, letter: str) -> Accumulator:
+        """Add a value up in the loop whose body a place is; return what takes it."""
+        found = Accumulator(
+            self._fresh(letter), reduction_kind(node), compute_dtype(node.outputs[0])
         )
-        for output, name in names.items():
-            place.bound[output] = Var(name, compute_dtype(output))
-        return names
+        place.body.append(Reduce(found.name, value))
+        return found
+
+    def _loop(
+        self,
+        place: Place,
+        inner: Place,
+        loop: int,
+        variable: str,
+        count: int | str,
+        accumulators: dict[Value, Accumulator],
+    ) -> None:
+        """Emit a loop; afterwards what it has added up is known at its place."""
+        vector, taken = loop == self.space.vector, tuple(accumulators.values())
+        body = tuple(inner.body)
+        place.body.append(Loop(variable, count, body, vector=vector, accumulators=taken))
+        for output, found in accumulators.items():
+            place.bound[output] = Var(found.name, found.dtype)
 
     def _row(self, place: Place) -> None:
         """Emit one row: by turns what is computed between the inner loops, and the loops."""
@@ -249,23 +262,12 @@ class _Lowering(KernelMemory):
                 self._accumulate(inner, node)
         else:
             self._inner_loops(inner, depth + 1, here, reduces, columns)
-        accumulators: list[Accumulator] = []
+        accumulators: dict[Value, Accumulator] = {}
         for node in reduces:
             output = node.outputs[0]
             value = self._get(inner, node.inputs[0] if deepest else output)
-            name = self._fresh("r")
-            accumulators.append(Accumulator(name, reduction_kind(node), compute_dtype(output)))
-            inner.body.append(Reduce(name, value))
-            place.bound[output] = Var(name, compute_dtype(output))
-        place.body.append(
-            Loop(
-                inner.variables[loop],
-                self._extent(loop),
-                tuple(inner.body),
-                vector=loop == self.space.vector,
-                accumulators=tuple(accumulators),
-            )
-        )
+            accumulators[output] = self._reduced(inner, node, value, "r")
+        self._loop(place, inner, loop, inner.variables[loop], self._extent(loop), accumulators)
 
     # -- sinks and tail ----------------------------------------------------------------------
 
@@ -293,19 +295,14 @@ class _Lowering(KernelMemory):
         loop = self.space.inner[depth]
         inner = Place({**place.variables, loop: self._fresh("i")}, outer=place)
         self._columns(inner, make, depth + 1)
-        vector = loop == self.space.vector
-        place.body.append(
-            Loop(inner.variables[loop], self._extent(loop), tuple(inner.body), vector=vector)
-        )
+        self._loop(place, inner, loop, inner.variables[loop], self._extent(loop), {})
 
     def _accumulate(self, place: Place, node: Node) -> None:
         sink = node.outputs[0]
         old = self._load(sink, place.variables)
         value = self._get(place, node.inputs[0])
-        operator = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}[
-            reduction_kind(node)
-        ]
-        place.body.append(self._sink_store(place, sink, loops.call(operator, old, value)))
+        both = loops.call(COMBINED[reduction_kind(node)], old, value)
+        place.body.append(self._sink_store(place, sink, both))
 
     def _tail(self, place: Place) -> None:
         """Emit what depends on complete sinks."""

@@ -61,8 +61,8 @@ class Made:
         return self.reads.hold() and (self.effects is None or self.effects.hold())
 
 
-class EffectsAndErrorError(Exception):
-    """The traced code has effects, then raises an error: only eager code does both."""
+class EffectsBeforeError(Exception):
+    """The traced code raises an error after it had effects: only eager code does both."""
 
 
 def trace_call(
@@ -85,45 +85,16 @@ def _traced(
     function: Callable[..., Any], arguments: Arguments, avals: Sequence[Aval] | None
 ) -> Made:
     started = time.perf_counter()
-    leaves, structure, promoted = arguments.leaves, arguments.structure, arguments.promoted
-    tensors = arguments.tensors
+    leaves, promoted, tensors = arguments.leaves, arguments.promoted, arguments.tensors
     journal = Journal(arguments.openings)
     reads = Reads(journal=journal, where=_location(function))
-    effects: Effects | None = None
     reads.functions.learn(function)
     if isinstance(function, functools.partial):
         reads.add(Chain(function, "object", name_of(function)), function)
-
-    def call(traced: Sequence[Tensor]) -> Any:
-        nonlocal effects
-        rest = iter(traced)
-        filled = [
-            next(rest) if is_input(leaf, i, promoted) else leaf for i, leaf in enumerate(leaves)
-        ]
-        reads.promoted = {id(filled[i]) for i in promoted}
-        args, kwargs = unflatten(structure, filled)  # pyright: ignore[reportGeneralTypeIssues]
-        journal.given = containers_of((args, kwargs))
-        given = {id(tensor): position for position, tensor in enumerate(traced)}
-        with watching(reads), journaling(journal):
-            try:
-                result = function(*args, **kwargs)
-            except TraceBreak:
-                raise
-            except Exception as error:
-                if journal.has_effects():
-                    raise EffectsAndErrorError from error
-                raise
-            with unwatched():
-                for number in _numbers_in(result):
-                    journal.settle(number, "returned")
-                reads.meet_loose()
-                effects = journal.collect(result, given, reads.promoted)
-        check_unchanged((args, kwargs), filled, structure)
-        return (result, effects.tensors) if effects is not None else result
-
+    call = _WatchedCall(function, arguments, reads, journal)
     traced = trace(call, avals or [t.aval for t in tensors], [t.data for t in tensors], call)
-    if effects is not None:
-        effects.tensors.clear()  # they would keep all of the trace
+    if call.effects is not None:
+        call.effects.tensors.clear()  # they would keep all of the trace
     part = opaque_part(traced.structure)
     if part is not None:
         raise TraceBreak(
@@ -132,7 +103,49 @@ def _traced(
             _location(function),
         )
     check_promoted(traced, [i in promoted for i in inputs_among(leaves, promoted)])
-    return Made(traced, reads, time.perf_counter() - started, effects=effects)
+    return Made(traced, reads, time.perf_counter() - started, effects=call.effects)
+
+
+@dataclass(slots=True)
+class _WatchedCall:
+    """Calls the function on traced tensors, while it is watched and its effects are noted."""
+
+    function: Callable[..., Any]
+    arguments: Arguments
+    reads: Reads
+    journal: Journal
+    effects: Effects | None = None
+
+    def __call__(self, traced: Sequence[Tensor]) -> Any:
+        structure, promoted = self.arguments.structure, self.arguments.promoted
+        rest = iter(traced)
+        filled = [
+            next(rest) if is_input(leaf, i, promoted) else leaf
+            for i, leaf in enumerate(self.arguments.leaves)
+        ]
+        self.reads.promoted = {id(filled[i]) for i in promoted}
+        args, kwargs = unflatten(structure, filled)  # pyright: ignore[reportGeneralTypeIssues]
+        self.journal.given = containers_of((args, kwargs))
+        given = {id(tensor): position for position, tensor in enumerate(traced)}
+        with watching(self.reads), journaling(self.journal):
+            result = self._result(args, kwargs)
+            with unwatched():
+                for number in _numbers_in(result):
+                    self.journal.settle(number, "returned")
+                self.reads.meet_loose()
+                self.effects = self.journal.collect(result, given, self.reads.promoted)
+        check_unchanged((args, kwargs), filled, structure)
+        return result if self.effects is None else (result, self.effects.tensors)
+
+    def _result(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        try:
+            return self.function(*args, **kwargs)
+        except TraceBreak:
+            raise
+        except Exception as error:
+            if self.journal.has_effects():
+                raise EffectsBeforeError from error
+            raise
 
 
 def _numbers_in(result: Any) -> list[Any]:
