@@ -14,7 +14,7 @@ from ..ops.cast import cast_to
 from ..ops.registry import OPS, Composite, Gemm, Reduce
 from ..tensor import Tensor
 from .graph import Node
-from .native_ops import native_ops
+from .native_families import NATIVE_OPS
 from .trace import Trace
 
 HALVES = (float16, bfloat16)
@@ -25,9 +25,9 @@ def widens(node: Node) -> bool:
     if node.op.name not in OPS or not any(v.aval.dtype in HALVES for v in node.inputs):
         return False
     lowering, name = node.op.lowering, node.op.name
-    if isinstance(lowering, Composite) and name not in native_ops():
+    if isinstance(lowering, Composite) and name not in NATIVE_OPS:
         return not _rounds_every_step(node, lowering)
-    return isinstance(lowering, Gemm | Reduce) or name in native_ops()
+    return isinstance(lowering, Gemm | Reduce) or name in NATIVE_OPS
 
 
 def _rounds_every_step(node: Node, composite: Composite) -> bool:
