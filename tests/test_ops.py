@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import cellwire.engine.compiler  # noqa: F401 - installs the eager compiler, as users have it
@@ -167,6 +168,20 @@ def test_expansion_agrees_with_kernel(sample: Sample) -> None:
             assert mine.shape == np.shape(other)
             assert mine.dtype == np.asarray(other).dtype
             np.testing.assert_allclose(mine, other, 2e-5, 2e-6)
+
+
+@pytest.mark.parametrize("sample", COMPOSITES, ids=lambda sample: sample.op)
+def test_expansion_knows_symbolic_batches(sample: Sample) -> None:
+    if not sample.symbolic:
+        return
+    nodes = list(trace(sample.call, symbolic_avals(sample)).graph.nodes)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node.op.lowering, Composite):
+            expand, attrs = node.op.lowering.fn, node.attributes
+            inner = trace(partial(expand, **attrs), [value.aval for value in node.inputs])
+            assert [v.aval for v in inner.graph.outputs] == [v.aval for v in node.outputs]
+            nodes += inner.graph.nodes
 
 
 @pytest.mark.parametrize("shape", [(), (3,)])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtype import DType, dtype_of, float32
-from ..shape import Aval, ShapeError, shape_text
+from ..shape import Aval, ShapeError, comparable, shape_text
 from ..tensor import Tensor
 from . import arithmetic
 from .cast import TensorLike, as_float_pair, as_tensor, cast_to
@@ -233,7 +233,9 @@ def fill(type: Any, shape: Any, value: float) -> Tensor:
     return full(shape, value, type)
 
 
-def _arange_rule(start: float, end: float, step: float, dtype: DType) -> Aval:
+def _arange_rule(start: Any, end: Any, step: Any, dtype: DType) -> Aval:
+    if not comparable(start, end, step):  # counted along an axis whose size is a symbol
+        return Aval(((end - start + step - 1) // step,), dtype)
     return Aval((len(np.arange(start, end, step)),), dtype)
 
 
