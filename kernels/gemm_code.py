@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from .addressing import Addressing
 from .control import Carried, is_constant, repeat
 from .emitter import Emitter, Value, literal
 from .expressions import BOOL, INT64
@@ -36,8 +37,7 @@ def print_gemm(
     params += [f"i64 %arg.{size}" for size in product.ints]
     emit = Emitter(declarations)
     printer(emit, product, target, f"{name}.epilogue").run()
-    head = f"define void @{name}({', '.join(params)}) nounwind {{"
-    parts = ["\n".join([head, "entry:", *emit.entry, *emit.lines, "  ret void", "}"])]
+    parts = [emit.define(name, params)]
     if product.epilogue is not None:
         text = print_function(product.epilogue, target, declarations)
         own = f"define void @{product.epilogue.name}("
@@ -45,12 +45,12 @@ def print_gemm(
     return "\n\n".join(parts)
 
 
-class ProductPrinter:
+class ProductPrinter(Addressing):
     """What both kinds share: the batch, the row panels and the epilogue."""
 
     def __init__(self, emit: Emitter, product: Product, target: Target, epilogue: str) -> None:
-        self.emit, self.product, self.target, self.epilogue = emit, product, target, epilogue
-        self.dtype = product.dtype
+        super().__init__(emit, product.dtype)
+        self.product, self.target, self.epilogue = product, target, epilogue
         self.lanes = target.lanes(self.dtype)
         self.m, self.n, self.k = (self.size(s) for s in (product.m, product.n, product.k))
         self.kept = literal(True, BOOL) if product.accumulate else None
@@ -66,30 +66,11 @@ class ProductPrinter:
             return literal(extent, INT64)
         return Value(f"%arg.{extent}", INT64)
 
-    def times(self, x: Value, y: Value) -> Value:
-        """Multiply integers, folding constants."""
-        if is_constant(x) and is_constant(y):
-            return literal(int(x.text) * int(y.text), INT64)
-        return self.emit.mul(x, y)
-
-    def plus(self, x: Value, y: Value | int) -> Value:
-        """Add integers, folding constants."""
-        y = literal(y, INT64) if isinstance(y, int) else y
-        if is_constant(x) and is_constant(y):
-            return literal(int(x.text) + int(y.text), INT64)
-        return x if y.text == "0" else y if x.text == "0" else self.emit.add(x, y)
-
     def quotient(self, x: Value, divisor: int) -> Value:
         """Divide a size, folding constants."""
         if is_constant(x):
             return literal(int(x.text) // divisor, INT64)
         return self.emit.binary("udiv", x, divisor)
-
-    def at(self, pointer: str, offset: Value) -> str:
-        """Return the address `offset` elements further."""
-        if offset.text == "0":
-            return pointer
-        return self.emit.address(pointer, self.dtype, offset).text
 
     def run(self) -> None:
         """Print the loop over the batch."""

@@ -282,11 +282,11 @@ class PackedPrinter(ProductPrinter):
         sums = {f"{r}.{v}": literal(0.0, self.dtype, lanes) for r, v in places}
         if panel.more is not None:
             for r, v in places:
-                self.fetch(self.place(c, r, v), write=True)
+                self.emit.prefetch(self.place(c, r, v), write=True)
 
         def term(depth: Value, state: Carried) -> Carried:
             if ahead is not None:
-                self.fetch(ahead(depth))
+                self.emit.prefetch(ahead(depth))
             line = self.at(panel.packed, self.times(depth, literal(self.wide, INT64)))
             column = self.at(a, self.times(depth, literal(self.tall, INT64)))
             source = self.at(panel.b, self.times(depth, self.ldb)) if packs else line
@@ -335,12 +335,6 @@ class PackedPrinter(ProductPrinter):
             return self.at(name, emit.add(emit.mul(row, step), part))
 
         return line
-
-    def fetch(self, address: str, *, write: bool = False) -> None:
-        """Ask for a line of memory; an address outside of what there is does nothing."""
-        name = "llvm.prefetch.p0"
-        self.emit.declarations[name] = f"declare void @{name}(ptr, i32, i32, i32)"
-        self.emit.line(f"call void @{name}(ptr {address}, i32 {write:d}, i32 3, i32 1)")
 
     def place(self, c: str, row: int, vector: int) -> str:
         """Return the address of one vector of C."""
