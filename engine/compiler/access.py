@@ -1,4 +1,7 @@
-"""How values that lie in memory are read: views without copies."""
+"""How values that lie in memory are read: views without copies.
+
+The fuser decides by it which views need no kernel; lowering turns strides into indices.
+"""
 
 from __future__ import annotations
 

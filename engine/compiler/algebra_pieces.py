@@ -1,4 +1,7 @@
-"""Sums of pieces that were put into zeros, as gradients of slices are: one array put together."""
+"""Sums of pieces that were put into zeros, as gradients of slices are: one array put together.
+
+A rule of `algebra.py`, which `simplify.py` tries on additions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Arguments of compiled calls: which are inputs of the graph, what tells two calls apart."""
+"""Arguments of compiled calls: which are inputs of the graph, what tells two calls apart.
+
+`jitted.py` takes the arguments apart by it, `making.py` checks that code left them alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Open sizes and those of one call: what is asked of a size is answered, and taken down."""
+"""Open sizes and those of one call: what is asked of a size is answered, and taken down.
+
+Traces share it (`open_sizes.py`) with passes over graphs that have symbols (`open_plans.py`).
+"""
 
 from __future__ import annotations
 
@@ -90,6 +93,7 @@ def _asker() -> str | None:
 
 @contextmanager
 def asking(asked: Asked) -> Iterator[None]:
+    """Let questions about open sizes be answered in the body."""
     deciders.append(asked)
     try:
         yield

@@ -1,4 +1,7 @@
-"""Attention and its gradient as native steps of a plan."""
+"""Attention and its gradient as native steps of a plan.
+
+A family of `native_families.py`; the kernels are those of `kernels/attention.py`.
+"""
 
 from __future__ import annotations
 

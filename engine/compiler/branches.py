@@ -1,4 +1,7 @@
-"""Branches in a graph: one node runs the graph that a tensor chooses when it runs."""
+"""Branches in a graph: one node runs the graph that a tensor chooses when it runs.
+
+`ops.cond` in a trace; in a plan it is a host step, which runs the plan of one branch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The byte code of a function as one form of instructions for all versions of Python."""
+"""The byte code of a function as one form of instructions for all versions of Python.
+
+While code is traced, `walker.py` follows it instruction by instruction.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Chains of casts: a cast through a dtype that holds every value is one cast."""
+"""Chains of casts: a cast through a dtype that holds every value is one cast.
+
+Rules of `algebra.py`, which `simplify.py` tries on casts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Chains of names: where code reads from outside itself, and what must stay equal there."""
+"""Chains of names: where code reads from outside itself, and what must stay equal there.
+
+`walker.py` finds them while code is traced; `guards.py` checks them at each call.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Constant folding: what does not depend on the inputs is computed once, up to a size."""
+"""Constant folding: what does not depend on the inputs is computed once, up to a size.
+
+`simplify.py` asks it about every node before the rules of algebra.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a convolution takes along: pointwise ops on its result become the ending of its kernel."""
+"""What a convolution takes along: pointwise ops on its result become the ending of its kernel.
+
+The fuser asks whether it can be, and `windowed.py` lowers the convolution with it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What fusion costs: work that one kernel would do more often than two."""
+"""What fusion costs: work that one kernel would do more often than two.
+
+What `fuse.py` asks last, when one kernel could do it all.
+"""
 
 from __future__ import annotations
 

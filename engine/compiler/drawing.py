@@ -1,4 +1,7 @@
-"""Random numbers as native steps of a plan, the bits that NumPy draws from the same key."""
+"""Random numbers as native steps of a plan, the bits that NumPy draws from the same key.
+
+A family of `native_families.py`; the kernels are those of `kernels/philox.py`.
+"""
 
 from __future__ import annotations
 

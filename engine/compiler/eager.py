@@ -1,4 +1,7 @@
-"""Composite ops in eager mode: one compiled kernel each, made when a call recurs."""
+"""Composite ops in eager mode: one compiled kernel each, made when a call recurs.
+
+Beside the pipeline: an op's own call comes here, and its expansion goes through all stages.
+"""
 
 from __future__ import annotations
 

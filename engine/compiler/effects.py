@@ -1,4 +1,7 @@
-"""What traced code may not do: act outside the graph, or use what differs at every call."""
+"""What traced code may not do: act outside the graph, or use what differs at every call.
+
+`watch.py` asks it about built-in functions and local variables while code is traced.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Values that effects use, written down so that each call makes them anew from its own tensors."""
+"""Values that effects use, written down so that each call makes them anew from its own tensors.
+
+The journal writes them when a trace ends, `replay.py` reads them at each call.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Composite ops replaced by the ops that they are made of."""
+"""Composite ops replaced by the ops that they are made of.
+
+The first step of `simplify.py`. Ops with kernels of their own stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -79,6 +82,7 @@ def _expands(node: Node) -> bool:
 
 
 def resolve(moved: dict[Value, Value], value: Value) -> Value:
+    """Return what a value has become, however often it moved."""
     while value in moved and moved[value] is not value:
         value = moved[value]
     return value

@@ -1,4 +1,7 @@
-"""What ``jit.explain`` tells of one call, in words."""
+"""What ``jit.explain`` tells of one call, in words.
+
+Words alone: `jitted.py` has compiled the call by then.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Function objects behind running frames, needed for the cells of their closures."""
+"""Function objects behind running frames, needed for the cells of their closures.
+
+`walker.py` asks for the cells, `guards.py` guards the code and defaults of all it knows.
+"""
 
 from __future__ import annotations
 

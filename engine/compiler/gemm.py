@@ -1,4 +1,7 @@
-"""Contractions: matmul, bmm and dense as gemm kernels with the epilogue fused after them."""
+"""Contractions: matmul, bmm and dense as gemm kernels with the epilogue fused after them.
+
+What the planner calls for a group with a product; `kernels/gemm.py` has the kernels.
+"""
 
 from __future__ import annotations
 

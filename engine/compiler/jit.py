@@ -1,4 +1,7 @@
-"""``jit``: compile functions, methods, Cells and Cell classes."""
+"""``jit``: compile functions, methods, Cells and Cell classes.
+
+The way in. `jitted.py` is what it returns, `options.py` what it takes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compiled callables kept by the objects whose methods they are."""
+"""Compiled callables kept by the objects whose methods they are.
+
+A method's ``jit`` is bound to an object once and goes when the object goes.
+"""
 
 from __future__ import annotations
 

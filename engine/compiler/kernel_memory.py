@@ -1,4 +1,7 @@
-"""What a kernel that is being lowered has in memory: its buffers, its sizes, where elements lie."""
+"""What a kernel that is being lowered has in memory: its buffers, its sizes, where elements lie.
+
+What `lower.py` builds on while it writes the loops.
+"""
 
 from __future__ import annotations
 

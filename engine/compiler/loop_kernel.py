@@ -1,4 +1,7 @@
-"""What lowering makes, and where it stands while it does."""
+"""What lowering makes, and where it stands while it does.
+
+`lower.py` makes it; planner and `gemm.py` make steps of it.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,7 @@ class Place:
     outer: Place | None = None
 
     def find(self, value: Value) -> Expr | None:
+        """Return what a value is bound to here or in a body around; None if to nothing."""
         place: Place | None = self
         while place is not None:
             if value in place.bound:

@@ -1,4 +1,7 @@
-"""Lowering: a fused group becomes one function of the loop IR."""
+"""Lowering: a fused group becomes one function of the loop IR.
+
+The stage after fusion. `kernels/llvm.py` prints what it makes.
+"""
 
 from __future__ import annotations
 

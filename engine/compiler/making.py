@@ -1,4 +1,7 @@
-"""Making one specialisation: trace a call's code, then compile the graph that came of it."""
+"""Making one specialisation: trace a call's code, then compile the graph that came of it.
+
+What `jitted.py` does at a new kind of call: the stages `trace` and `plan`, in this order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Memory: the places of intermediate values in one arena, best fit over their lifetimes."""
+"""Memory: the places of intermediate values in one arena, best fit over their lifetimes.
+
+`arena.py` gives it blocks and lifetimes; it knows nothing of values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Joining, padding, repeating and putting back parts: native steps that copy elements."""
+"""Joining, padding, repeating and putting back parts: native steps that copy elements.
+
+A family of `native_families.py`; the kernels are those of `kernels/moves.py`.
+"""
 
 from __future__ import annotations
 

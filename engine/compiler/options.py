@@ -1,4 +1,7 @@
-"""The options of ``jit``, of both eras of MindSpore, and what they may be."""
+"""The options of ``jit``, of both eras of MindSpore, and what they may be.
+
+`jit.py` checks them before anything is compiled; `open_sizes.py` is what sizes are open for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Planning: groups become kernels, values get memory, and native steps are bound into runs."""
+"""Planning: groups become kernels, values get memory, and native steps are bound into runs.
+
+The stage after fusion: `lower.py`, `gemm.py` and the native families make the kernels, `cutting.py`
+regions for threads, `arena.py` the memory, `binding.py` the runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scalars of a kernel: how ops spell expressions, and in which dtypes they are computed."""
+"""Scalars of a kernel: how ops spell expressions, and in which dtypes they are computed.
+
+The fuser asks whether an op has an expression; `lower.py` and `conv_ending.py` write it.
+"""
 
 from __future__ import annotations
 

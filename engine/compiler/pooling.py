@@ -1,4 +1,7 @@
-"""Pooling as native steps of a plan: padding put around, windows pooled, padding taken off."""
+"""Pooling as native steps of a plan: padding put around, windows pooled, padding taken off.
+
+A family of `native_families.py`; the kernels are those of `kernels/pool_native.py`.
+"""
 
 from __future__ import annotations
 

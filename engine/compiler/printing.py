@@ -1,4 +1,7 @@
-"""Printing and logging in traced code: noted, and done at each call with the tensors' values."""
+"""Printing and logging in traced code: noted, and done at each call with the tensors' values.
+
+The journal takes the notes while code is traced; `replay.py` prints when the plan has run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What callers are told of a compiled function: reasons, warnings and explanations."""
+"""What callers are told of a compiled function: reasons, warnings and explanations.
+
+What `jitted.py` raises, warns and tells; `explaining.py` fills in the explanation.
+"""
 
 from __future__ import annotations
 

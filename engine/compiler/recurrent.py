@@ -1,4 +1,7 @@
-"""Recurrent layers as native steps of a plan: the loop over time is inside of one kernel."""
+"""Recurrent layers as native steps of a plan: the loop over time is inside of one kernel.
+
+A family of `native_families.py`; the kernels are those of `kernels/recurrent_native.py`.
+"""
 
 from __future__ import annotations
 

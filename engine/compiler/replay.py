@@ -1,4 +1,7 @@
-"""Effects as each call of a plan does them, in the order of the traced code."""
+"""Effects as each call of a plan does them, in the order of the traced code.
+
+The last thing in a call, when the plan has run; the journal of the trace has noted them.
+"""
 
 from __future__ import annotations
 

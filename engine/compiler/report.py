@@ -1,4 +1,7 @@
-"""What became of a graph: kernels, host steps and why, sizes and seconds."""
+"""What became of a graph: kernels, host steps and why, sizes and seconds.
+
+The planner fills it in; ``plan.report`` and ``jit.explain`` show it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Running sums, and numbers counted up, as native steps of a plan."""
+"""Running sums, and numbers counted up, as native steps of a plan.
+
+A family of `native_families.py`; the kernels are in `kernels/indexed.py`.
+"""
 
 from __future__ import annotations
 

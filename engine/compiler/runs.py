@@ -1,4 +1,7 @@
-"""Plans as they run: native runs and host calls over the arrays of one call."""
+"""Plans as they run: native runs and host calls over the arrays of one call.
+
+What all stages end in: the planner makes a `Plan`, or `kept_plans.py` finds it on disk.
+"""
 
 from __future__ import annotations
 

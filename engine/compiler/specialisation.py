@@ -1,4 +1,7 @@
-"""What was compiled for one kind of call: paths through its branches, each with its plan."""
+"""What was compiled for one kind of call: paths through its branches, each with its plan.
+
+`making.py` makes them; `jitted.py` and `quick_calls.py` choose one at each call and run it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which instructions of byte code make the values that others take from the stack."""
+"""Which instructions of byte code make the values that others take from the stack.
+
+For what byte code writes (`stores.py`), asks types of (`effects.py`) and prints (`printing.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Writes of traced code to what is outside it: found in its byte code, noted in the journal."""
+"""Writes of traced code to what is outside it: found in its byte code, noted in the journal.
+
+`walker.py` and a trace of single instructions find them; the journal undoes and repeats them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nested tuples, lists and dictionaries taken apart into leaves and put together again."""
+"""Nested tuples, lists and dictionaries taken apart into leaves and put together again.
+
+For the arguments and results of traces, and for what effects keep.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Graphs inside graphs: what the branches and bodies of control flow are traced to."""
+"""Graphs inside graphs: what the branches and bodies of control flow are traced to.
+
+Shared by `branches.py`, `looping.py` and `traced_loops.py`; each part is a trace in a trace.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tracing: Python code run on tensors without data becomes a graph."""
+"""Tracing: Python code run on tensors without data becomes a graph.
+
+The first stage. Ops come here through ``registry.apply``; what comes of it is a `Graph`.
+"""
 
 from __future__ import annotations
 

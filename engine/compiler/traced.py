@@ -1,4 +1,7 @@
-"""What stands for tensors in a trace, and what ends a trace or guards it."""
+"""What stands for tensors in a trace, and what ends a trace or guards it.
+
+What ops and user code see of a trace; `trace.py` is its other side.
+"""
 
 from __future__ import annotations
 

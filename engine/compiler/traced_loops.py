@@ -1,4 +1,7 @@
-"""Loops of traced code: the body is traced once and becomes a node."""
+"""Loops of traced code: the body is traced once and becomes a node.
+
+``ops.while_loop`` and ``ops.scan`` in a trace; `looping.py` has the nodes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Walking the byte code of one function for what it reads from outside and writes there."""
+"""Walking the byte code of one function for what it reads from outside and writes there.
+
+`watch.py` calls it for each function that traced code enters.
+"""
 
 from __future__ import annotations
 

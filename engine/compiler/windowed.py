@@ -1,4 +1,7 @@
-"""Convolution as native steps of a plan."""
+"""Convolution as native steps of a plan.
+
+A family of `native_families.py`; `kernels/conv_calls.py` says which kernels, in which order.
+"""
 
 from __future__ import annotations
 

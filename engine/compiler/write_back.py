@@ -1,4 +1,7 @@
-"""Writing outputs back: values that a kernel could not put over an input are copied there last."""
+"""Writing outputs back: values that a kernel could not put over an input are copied there last.
+
+The last steps of a plan, which the planner adds.
+"""
 
 from __future__ import annotations
 
