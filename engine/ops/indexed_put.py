@@ -19,6 +19,7 @@ from .creation import full, ones_like, zeros, zeros_like
 from .index import Layout, checked_key, index, index_key, index_rule
 from .registry import Call, Composite, GradContext, Grads, Host, op
 from .rules import require_int, require_same_dtype
+from .splitting import unbind
 
 REDUCTIONS: dict[str, Any] = {
     "none": None, "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
@@ -255,8 +256,6 @@ def along(index: Tensor, axis: int) -> tuple[list[Tensor], Layout]:
 
 def nd_layout(name: str, indices: Tensor, ndim: int) -> tuple[list[Tensor], Layout]:
     """Return the positions that the last axis of ``indices`` names, one number an axis."""
-    from .splitting import unbind
-
     require_int(name, "indices", indices.aval)
     depth = indices.shape[-1] if indices.shape else None
     if not isinstance(depth, int) or not 1 <= depth <= ndim:
