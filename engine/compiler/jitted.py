@@ -34,10 +34,10 @@ from .chains import Held
 from .explaining import explanation
 from .graph_op import GraphOp
 from .guards import Reads
-from .journal import Openings
 from .kept import kept_for
 from .making import Arguments, EffectsBeforeError, compile_call, name_of, trace_call
 from .open_sizes import Family, family_key
+from .openings import Openings
 from .options import open_axes
 from .plan import whole
 from .quick_calls import MAX_QUICK, OTHER, QuickCall, quick_call

@@ -20,7 +20,8 @@ from .chains import Chain
 from .graph import Graph
 from .guards import Reads
 from .host_numbers import HostNumber
-from .journal import MAX_RESTARTS, Journal, Openings, Restart, containers_of, journaling
+from .journal import MAX_RESTARTS, Journal, Restart, containers_of, journaling
+from .openings import Openings
 from .plan import Plan, compile_graph
 from .replay import Effects
 from .specialisation import Specialisation, with_outcomes, writes_in_place
