@@ -56,6 +56,10 @@ CASES: dict[str, Any] = {
     "concat many rows": (lambda a, b: ops.concat((a, b)), numbers(90, 256), numbers(70, 256)),
     "stack": (lambda a, b: ops.stack((a, b), -1), X, X + 1),
     "stack scalars": (lambda a, b: ops.stack((a, b)), np.array(1.5), np.array(-0.0)),
+    "float64": (lambda a, b: ops.concat((a, b), -2), numbers(2, 1, 4, dtype=float),
+                numbers(2, 3, 4, dtype=float)),
+    "int32": (lambda a, b: ops.concat((a, b), 1), numbers(2, 3, dtype=np.int32),
+              numbers(2, 35, dtype=np.int32)),
     "truth": (lambda a, b: ops.concat((a, b), 1), X > 0, X < 1),
     "bytes": (lambda a: ops.tile(a, (2, 3)), numbers(3, 4, dtype=np.int8)),
     "float16": (lambda a: ops.concat((a, a), 1), numbers(3, 4, dtype=np.float16)),
@@ -69,7 +73,7 @@ CASES: dict[str, Any] = {
     "write": (put, X, numbers(2, 2, 5)),
     "write one element": (put_one, numbers(5), np.array(3, np.float32)),
     "write a number": (lambda a: put(a, 7.0), X),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -94,6 +98,26 @@ LOSSES: dict[str, Callable[[cw.Tensor], cw.Tensor]] = {
 def test_gradients_are_as_in_numpy(name: str) -> None:
     derive = cw.grad(LOSSES[name])
     checked(lambda a: derive(a), X)  # noqa: PLW0108 - a trace enters functions
+
+
+PIECES = [
+    (slice(None), slice(1, 3)),
+    (slice(1, None, 2),),
+    (0,),
+    (slice(None), slice(None), slice(0, 5, 3)),
+    (slice(0, 1), slice(1, 3), slice(2, 5)),
+    (slice(None, None, -1),),
+    (slice(2, 2),),
+]
+
+
+@pytest.mark.parametrize("key", PIECES, ids=str)
+def test_the_gradient_of_a_piece_lies_in_zeros(key: tuple[Any, ...]) -> None:
+    x = cw.Tensor(RNG.standard_normal((4, 6, 7)).astype(np.float32))
+    expected = np.zeros(x.shape, np.float32)
+    expected[key] = 2 * x.asnumpy()[key]
+    derive = cw.jit(cw.grad(lambda x: ops.sum(x[key] ** 2)), fullgraph=True)
+    np.testing.assert_array_equal(derive(x).asnumpy(), expected)
 
 
 def test_gradients_of_slices_are_written_once() -> None:

@@ -165,6 +165,14 @@ def test_a_training_step_is_one_plan(make: Callable[..., Any]) -> None:
     assert values[2] < values[1] < values[0]
 
 
+def test_layers_in_both_directions_are_one_native_run() -> None:
+    net = nn.GRU(5, 4, num_layers=2, bidirectional=True)
+    derive = cw.value_and_grad(lambda x: ops.sum(net(x)[0]), None, net.trainable_params())
+    report = cw.jit.explain(derive)(X).report
+    assert report is not None
+    assert (report.host_steps, report.native_runs) == ((), 1)
+
+
 @pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
 def test_a_layer_that_nobody_recorded_is_derived(make: Callable[..., Any]) -> None:
     net = make(5, 4)
