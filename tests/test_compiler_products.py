@@ -141,3 +141,15 @@ def test_sums_over_rows_are_cut_by_columns_and_the_same_for_any_number_of_thread
     for _ in range(5):
         for found, value in zip(shared(*given), alone(*given), strict=True):
             np.testing.assert_array_equal(found, value)
+
+
+def test_products_of_one_form_by_two_kernels_are_told_apart() -> None:
+    """Sizes that are runtime arguments do not tell a small product from a large one."""
+
+    def fn(a: Any, b: Any, c: Any, d: Any) -> Any:
+        return ops.matmul(ops.transpose(a, (1, 0)), b), ops.matmul(ops.transpose(c, (1, 0)), d)
+
+    shapes = (16, 10), (16, 128), (600, 520), (600, 128)
+    given = tuple(np.ones(shape, np.float32) for shape in shapes)
+    for found, k in zip(build(fn, given, 1)(*given), (16, 600), strict=True):
+        assert (found == k).all()

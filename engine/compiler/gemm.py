@@ -174,7 +174,7 @@ def lower_gemm(
     form = choose_form(shape, flags[1], output.aval.dtype.itemsize, epilogue)
     lowered = None if epilogue is None else epilogue.lower(form)
     product = _product(shape, flags, output, form, lowered)
-    kernel = form.kind(kernel_name("gemm", product.text), product)
+    kernel = form.kind(kernel_name("gemm", form.kind.__name__, product.text), product)
     taken = _results(shape, output, form, lowered)
     if isinstance(kernel, PackedGemm | StreamGemm):
         taken.append(_workspace(kernel, shape, output, setting))

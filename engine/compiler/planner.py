@@ -143,7 +143,9 @@ class Planner:
         else:
             return [group]
         for step in made:
-            self.kernels.setdefault(step.kernel.name, step.kernel)
+            known = self.kernels.setdefault(step.kernel.name, step.kernel)
+            if type(known) is not type(step.kernel):
+                raise RuntimeError(f"two kernels are called {known.name}")
         return [NativeStep.of(step, group) for step in made]
 
     def _lower_loop(self, group: Group, space: Space) -> KernelStep:
