@@ -128,7 +128,7 @@ class Jitted:
         except StillCompilingError:
             streams.state().restore(saved)
         except EffectsBeforeError:
-            pass  # eager code raises it, when it has done what comes before it
+            streams.state().restore(saved)  # eager code raises it, when it did what comes before it
         return self.function(*args, **kwargs)
 
     def _check_declared(self, args: tuple[Any, ...]) -> None:
@@ -281,7 +281,10 @@ class Jitted:
         if path.owned:
             for tensor in tensors:
                 path.check_apart(tensor.data)
-        results = path.plan.run([*[whole(t.data) for t in tensors], *captured])
+        try:
+            results = path.plan.run([*[whole(t.data) for t in tensors], *captured])
+        except Exception as error:
+            raise EffectsBeforeError from error
         call = path.call
         if call.writes or path.outcomes or path.effects is not None:
             if not self._settle(path, results):

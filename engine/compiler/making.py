@@ -66,7 +66,7 @@ class Made:
 
 
 class EffectsBeforeError(Exception):
-    """The traced code raises an error after it had effects: only eager code does both."""
+    """The code raises an error after effects, or its plan does: only eager code does both."""
 
 
 def trace_call(

@@ -221,8 +221,8 @@ class Planner:
                 reads.setdefault(value, []).append(i)
         given = Counter(self.graph.outputs)
         borrowed = {self._base(value) for value in self.graph.outputs}
-        # What is written before all is checked would stay written after an error.
-        checks = [i for i, s in enumerate(steps) if isinstance(s, NativeStep) and s.check]
+        # What is written before all is checked, by host steps too, would stay after an error.
+        checks = [i for i, s in enumerate(steps) if isinstance(s, Group) or s.check]
         for output, target in self.writes.items():
             value, source = self.graph.outputs[output], self.graph.inputs[target]
             if value not in makers or source in borrowed:
