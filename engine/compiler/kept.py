@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 class Kept(dict[object, "Jitted"]):
     """What was compiled for one object, kept in its ``__dict__``: it goes when the object goes.
 
-    A copy of the object starts without.
+    A copy of the object starts without, a shallow one too: what is kept runs on its ``owner``.
     """
+
+    def __init__(self, owner: object = None) -> None:
+        super().__init__()
+        self.owner = owner
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Kept:
         return Kept()
@@ -28,8 +32,8 @@ class Kept(dict[object, "Jitted"]):
 def kept_for(instance: Any, key: object, make: Callable[[], Jitted]) -> Jitted:
     """Return what was compiled for ``instance`` under ``key``, made by ``make`` the first time."""
     kept = instance.__dict__.get("_compiled")
-    if kept is None:
-        kept = instance.__dict__["_compiled"] = Kept()
+    if kept is None or kept.owner is not instance:
+        kept = instance.__dict__["_compiled"] = Kept(instance)
     found = kept.get(key)
     if found is None:
         found = kept[key] = make()

@@ -29,7 +29,7 @@ from ...kernels.runtime import Bound, Entry, Program, load_entry
 from ...kernels.target import host
 from ...kernels.workers import thread_count
 from ..dtype import DType
-from ..ops.registry import OPS
+from ..ops.registry import OPS, Op
 from .graph import Graph, Node, Value
 from .memory import aligned_start
 from .report import HostStep, KernelReport, Report
@@ -156,7 +156,7 @@ def graph_text(graph: Graph) -> str | None:
     lines += [define(value) for value in (*graph.inputs, *graph.constants)]
     lines.append(f"{len(graph.inputs)} {len(graph.constants)}")
     for node in graph.nodes:
-        if OPS.get(node.op.name) is not node.op or not node.op.infer.__module__.startswith(_OURS):
+        if OPS.get(node.op.name) is not node.op or not _is_ours(node.op):
             return None
         attrs = plain(node.attrs) if node.attrs else ""
         if attrs is None:
@@ -169,6 +169,12 @@ def graph_text(graph: Graph) -> str | None:
 
 
 _OURS = __name__.removesuffix("compiler.kept_plans")
+
+
+def _is_ours(op: Op) -> bool:
+    """Return whether an op is declared in our own files, whose state is part of the key."""
+    parts = (op.infer, op.function, getattr(op.lowering, "fn", op.infer))
+    return all(part.__module__.startswith(_OURS) for part in parts)
 
 
 def plain(value: object) -> str | None:
