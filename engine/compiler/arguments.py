@@ -71,7 +71,12 @@ def check_promoted(call: TracedCall, promoted: list[bool]) -> None:
         return
     graph = call.graph
     numbers = {v for v, is_number in zip(graph.inputs, promoted, strict=False) if is_number}
-    if numbers.intersection(graph.outputs[: call.results]):
+    derived = set(numbers)
+    for node in graph.nodes:  # what is made of numbers alone is a number to eager code
+        if derived.intersection(node.inputs) and node.op.name != "broadcast_to":
+            alone = all(v in derived or v in graph.constants for v in node.inputs)
+            derived.update(node.outputs if alone else ())
+    if derived.intersection(graph.outputs[: call.results]):
         raise TraceBreak("a number that was given is returned")
     values = [v for node in graph.nodes for v in (*node.inputs, *node.outputs)]
     if any(v.aval.dtype.is_float and v.aval.dtype.short != "f32" for v in values):
@@ -81,7 +86,8 @@ def check_promoted(call: TracedCall, promoted: list[bool]) -> None:
 def frozen(structure: object) -> object:
     """Return a structure of arguments as something hashable."""
     if isinstance(structure, dict):
-        return (dict, tuple((k, frozen(v)) for k, v in structure.items()))
+        # Keys that are equal are not alike: 1, 1.0 and True.
+        return (type(structure), tuple((type(k), k, frozen(v)) for k, v in structure.items()))
     if isinstance(structure, tuple | list):
         return (type(structure), tuple(frozen(part) for part in structure))
     return structure

@@ -274,8 +274,10 @@ class HostNumber:
 
     def _compute(self, run: Callable[..., Any], *operands: Any) -> Any:
         value = run(*[plain(operand) for operand in operands])
-        if self.is_foreign() or type(value) not in (int, float):
+        if self.is_foreign():
             return value
+        if type(value) not in (int, float):
+            return run(*[_settled(operand) for operand in operands])
         step = self.journal.program.add(run, *[_operand(operand) for operand in operands])
         return HostNumber(self.journal, step, value)
 
@@ -308,6 +310,9 @@ class HostNumber:
 
     def __abs__(self) -> Any:
         return self._compute(abs, self)
+
+    def __invert__(self) -> Any:
+        return self._compute(operator.invert, self)
 
     def __hash__(self) -> int:
         return hash(self.settled("looked up"))
@@ -354,6 +359,8 @@ def _two_sided(run: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..
 for _name, _run in {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
     "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow,
+    "and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift,
+    "rshift": operator.rshift, "divmod": divmod,
 }.items():  # fmt: skip
     _forward, _backward = _two_sided(_run)
     setattr(HostNumber, f"__{_name}__", _forward)
@@ -368,6 +375,11 @@ def is_number(value: Any) -> bool:
 def plain(value: Any) -> Any:
     """Return the number that ``value`` is in the call that is traced."""
     return value.value if type(value) is HostNumber else value
+
+
+def _settled(value: Any) -> Any:
+    """Return an operand of what gives neither an int nor a float."""
+    return value.settled("an operand") if type(value) is HostNumber else value
 
 
 def _operand(value: Any) -> Any:
