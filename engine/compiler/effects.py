@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import dis
+import functools
 import io
+import itertools
+import operator
 import random
 import sysconfig
 import types
@@ -17,14 +20,17 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
-from .bytecode import RENAMED
+from .bytecode import RENAMED, instructions_of
 from .chains import MISSING, Chain
 from .guards import MUTATORS, Reads, is_cell
+from .host_numbers import HostNumber
 from .stack_flow import UNKNOWN, Flow, flow_of
 from .stores import check_read
-from .traced import TraceBreak, Traced, in_package
+from .traced import PACKAGE_NAME, TraceBreak, Traced, in_package
 
 UNSTABLE_MODULES = ("random", "time", "datetime", "secrets", "uuid", "os", "numpy.random")
+STATE = {"get_context", "get_seed", "get_rng_state", "get_state"}
+"""Our own functions that give what others of ours set."""
 EFFECTS: frozenset[object] = frozenset(
     (print, input, open, next, exec, eval, setattr, delattr, globals, vars, warnings.warn,
      breakpoint)
@@ -39,6 +45,8 @@ PURE = {"fspath", "cpu_count", "_path_normpath", "text_encoding", "StringIO", "B
 STDLIB = sysconfig.get_paths()["stdlib"]
 TYPE_OF = "type()"
 """Stands for an attribute where the type of a variable is asked for."""
+SAME_AS = "is "
+"""Begins what stands for an attribute where a variable is asked whether it is another one."""
 EXPRESSION = ""
 """Stands for a variable where there is none."""
 LOADS = ("LOAD_FAST", "LOAD_DEREF")
@@ -104,6 +112,12 @@ def check_stable(value: Any, where: str) -> None:
     module = None
     if issubclass(kind, types.BuiltinFunctionType | types.FunctionType | type):
         module = value.__module__
+    if module is not None and module.startswith(PACKAGE_NAME) and value.__name__ in STATE:
+        raise TraceBreak(
+            f"{value.__name__}() reads what may differ at every call",
+            "call it outside and pass what it gives as an argument",
+            where,
+        )
     if isinstance(drawn, DRAWS) or module in UNSTABLE_MODULES:
         raise TraceBreak(
             f"{getattr(value, '__name__', kind.__name__)} gives another value at every call,"
@@ -113,9 +127,24 @@ def check_stable(value: Any, where: str) -> None:
         )
 
 
+READERS: dict[type, str] = {
+    operator.attrgetter: "write the attribute's name in the code",
+    operator.methodcaller: "write the method's name in the code",
+    functools._lru_cache_wrapper: "call it outside and pass what it gives, or call its __wrapped__",
+}
+"""What reads from outside in machine code, unseen; what to do instead."""
+
+
 def check_lasting(value: Any, where: str | None = None) -> None:
-    """Refuse an iterator that comes from outside."""
+    """Refuse an iterator that comes from outside, and what reads attributes unseen."""
     kind = type(value)
+    reader = value if kind is type else kind
+    if reader in READERS:
+        raise TraceBreak(
+            f"what an {reader.__name__.strip('_')} reads or keeps cannot be watched",
+            READERS[reader],
+            where,
+        )
     if hasattr(kind, "__next__") and not issubclass(kind, Tensor):
         raise TraceBreak(
             f"a {kind.__name__} from outside would be used up at every call",
@@ -126,10 +155,20 @@ def check_lasting(value: Any, where: str | None = None) -> None:
 
 def asked_types(code: types.CodeType) -> Iterator[tuple[str, str]]:
     """Yield the variables whose type the user's code asks for: in a trace it is another one."""
-    if in_package(code.co_filename) or not {"type", "__class__"}.intersection(code.co_names):
+    if in_package(code.co_filename):
+        return
+    instructions = instructions_of(code)
+    if not {"type", "__class__"}.intersection(code.co_names) and not any(
+        one.name == "IS_OP" and other.name != "LOAD_CONST"
+        for other, one in itertools.pairwise(instructions)
+    ):
         return
     flow = flow_of(code)
     for now, taken in zip(flow.instructions, flow.taken, strict=True):
+        if now.opname == "IS_OP":
+            compared = [flow.instructions[maker] for maker in taken if maker != UNKNOWN]
+            if [RENAMED.get(one.opname, one.opname) in LOADS for one in compared] == [True, True]:
+                yield compared[0].argval, f"{SAME_AS}{compared[1].argval}"
         asked = _asked(flow, now, taken)
         if asked is not None:
             found = flow.instructions[asked] if asked != UNKNOWN else None
@@ -162,10 +201,19 @@ def check_locals(
                 f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
             )
         if attribute == TYPE_OF:
-            if isinstance(value, Traced):
+            if isinstance(value, Traced) or type(value) is HostNumber:
+                kind = "tensor" if isinstance(value, Traced) else "number"
                 raise TraceBreak(
-                    f"the type of the tensor {local!r} is asked for",
-                    "ask whether it isinstance(..., Tensor)",
+                    f"the type of the {kind} {local!r} is asked for",
+                    "ask whether it isinstance(..., Tensor), or of which other kind",
+                    f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
+                )
+        elif attribute.startswith(SAME_AS):
+            other = frame.f_locals.get(attribute.removeprefix(SAME_AS))
+            if isinstance(value, Traced) and isinstance(other, Traced):
+                raise TraceBreak(
+                    f"whether the tensors {local!r} and {attribute[3:]!r} are one object is asked",
+                    "pass a flag instead",
                     f"{frame.f_code.co_filename}:{frame.f_code.co_firstlineno}",
                 )
         elif is_cell(value):

@@ -6,6 +6,7 @@ code read; each becomes a guard. A changed value means another specialisation.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import copy
 import functools
@@ -165,6 +166,8 @@ class Reads:
                 if name in cell.__dict__ and not self._is_kept(cell, name):
                     chain = Chain(cell, "object", type(cell).__name__, (("attr", name),))
                     self.add(chain, cell.__dict__[name])
+                else:
+                    self.add_method(cell, name)
         self.born.clear()
         held = [p for cell in self.cells.values() for p in cell.__dict__["_params"].values()]
         self.hold = compile_check([*self.guards.values()], same_training([*held, *captured]))
@@ -176,6 +179,13 @@ class Reads:
                 "return the value instead",
                 self.where,
             )
+
+    def add_method(self, owner: Any, name: str) -> None:
+        """Guard which method the user's object has by this name: it may get one of its own."""
+        found = getattr(type(owner), name, None)
+        if isinstance(found, types.FunctionType) and not in_package(found.__code__.co_filename):
+            chain = Chain(owner, "object", type(owner).__name__, (("attr", name),))
+            self.add(chain, getattr(owner, name))
 
     def meet_loose(self) -> None:
         """Tell the journal of attributes of Cells that are read where no chain tells of which."""
@@ -271,11 +281,13 @@ def _test(source: str, guard: Guard, number: int, names: dict[str, Any]) -> str:
         return f"{source} is {name}"
     if isinstance(expected, tuple) and expected[0] in (bool, type(None)):
         return f"{source} is {expected[1]!r}"
+    if type(now := guard.chain.value()) is types.MethodType and snapshot(now) == expected:
+        names[f"f{number}"], names[f"s{number}"] = now.__func__, now.__self__
+        return f"(v := {source}).__func__ is f{number} and v.__self__ is s{number}"
     if _is_number_or_text(expected):
         names[name], names[f"t{number}"] = expected[1], expected[0]
         return f"(v := {source}).__class__ is t{number} and v == {name}"
     names[name] = expected
-    now = guard.chain.value()
     if guard.chain.path[-1:] == (("attr", "_cells"),):  # names and Cells, whose ids last with them
         return _same_items(source, now, number, names) if expected[1] else f"not {source}"
     if _is_lasting(now) and snapshot(now) == expected:  # the same object is the same value
@@ -330,8 +342,11 @@ def _source(chain: Chain, names: dict[str, Any], roots: dict[int, str]) -> str:
         root = roots[id(chain.root)] = f"r{len(roots)}"
         names[root] = chain.root
     text = root
-    if chain.kind == "global":
+    if chain.kind == "global" and chain.name in chain.root:  # pyright: ignore[reportOperatorIssue]
         text = f"{root}[{chain.name!r}]"
+    elif chain.kind == "global":  # a built-in name, until there is a global of that name
+        names["builtins"] = builtins
+        text = f"{root}.get({chain.name!r}, builtins.{chain.name})"
     elif chain.kind == "closure":
         text = f"{root}.cell_contents"
     for kind, name in chain.path:

@@ -227,6 +227,8 @@ def seeing_loose_stores(reads: Reads) -> Iterator[Callable[[types.FrameType], No
 
 def check_read(owner: Any, name: str, text: str, reads: Reads, where: str) -> None:
     """Refuse to read an attribute that nothing looks after."""
+    if not is_cell(owner) and id(owner) not in reads.born:
+        reads.add_method(owner, name)
     if not is_looked_after(owner, name, reads) and not callable(getattr(type(owner), name, None)):
         raise TraceBreak(
             f"{text} is read from a {type(owner).__name__} that no name leads to",
@@ -244,7 +246,10 @@ def is_looked_after(owner: Any, name: str, reads: Reads) -> bool:
 
 def _guard_read(owner: Any, name: str, reads: Reads) -> None:
     """Guard an attribute of an object that only run time tells, as it is read."""
-    value = MISSING if is_looked_after(owner, name, reads) else getattr(owner, name, MISSING)
+    if is_looked_after(owner, name, reads):
+        return
+    reads.add_method(owner, name)
+    value = getattr(owner, name, MISSING)
     if value is MISSING or isinstance(value, Traced) or callable(getattr(type(owner), name, None)):
         return
     reads.add(Chain(owner, "object", type(owner).__name__, (("attr", name),)), value)

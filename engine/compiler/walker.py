@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import builtins
+import functools
 import importlib.util
+import inspect
 import sys
 import types
 from collections import Counter
@@ -30,6 +33,8 @@ EFFECTS = {
     "DELETE_SUBSCR",
 }  # fmt: skip
 """Instructions that may act outside the function."""
+NOT_OF_DATA = {"requires_grad", "name", "layerwise_parallel", "parallel_optimizer", "comm_fusion"}
+"""Attributes of a Parameter that change with no new tensor."""
 REFLECTION = {"getattr": getattr, "hasattr": hasattr}
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 LOCAL_NAMES = {"LOAD_DEREF": "LOAD_FAST", "STORE_DEREF": "STORE_FAST"}
@@ -275,13 +280,18 @@ class Walker:
 
     def _extend(self, chain: Chain, step: Step) -> Chain | None:
         value = chain.value()
-        if isinstance(value, Parameter) and step == ("attr", "requires_grad"):
-            self._note(_longer(chain, step))  # the one attribute that changes with no new tensor
+        if isinstance(value, Parameter) and step[1] in NOT_OF_DATA and step[0] == "attr":
+            self._note(_longer(chain, step))
         if value is MISSING or isinstance(value, Tensor) or type(value) is HostNumber:
             return None
         if step[0] == "attr":
             self._check_step(chain, value, str(step[1]))
-            if isinstance(getattr(type(value), str(step[1]), None), property):
+            if runs_code(value, str(step[1])):
+                for kind in type(value).__mro__ if not self.own else ():
+                    if step[1] in vars(kind):  # not by getattr, which runs a descriptor's code
+                        path = (("attr", "__dict__"), ("item", step[1]))
+                        self._note(Chain(kind, "object", kind.__name__, path))
+                        break
                 return None
         longer = _longer(chain, step)
         self._note(longer)
@@ -316,10 +326,11 @@ class Walker:
         self.reads.functions.learn(value)
         if inside:
             return
-        if chain.kind == "global" and (self.own or chain.name not in self.globals):
-            return
-        ours = str(getattr(value, "__module__", "")).startswith(PACKAGE_NAME)
-        if ours and callable(value) and not is_cell(value):
+        if self.own:
+            ours = str(getattr(value, "__module__", "")).startswith(PACKAGE_NAME)
+            if chain.kind == "global" or (ours and callable(value) and not is_cell(value)):
+                return
+        if value is builtins.print:  # what stands for it: each call looks for the function itself
             return
         self.reads.add(chain, value)
 
@@ -388,6 +399,16 @@ class Walker:
         if next_but_one.name in ("STORE_SUBSCR", "BINARY_SUBSCR", "COPY"):
             return after.name == "LOAD_CONST" or next_but_one.name == "STORE_SUBSCR"
         return False
+
+
+def runs_code(value: Any, name: str) -> bool:
+    """Return whether reading an attribute runs Python code, which is watched when it runs."""
+    found = inspect.getattr_static(type(value), name, None)
+    if isinstance(found, functools.cached_property):
+        return name not in getattr(value, "__dict__", ())
+    return isinstance(found, property) or isinstance(
+        getattr(type(found), "__get__", None), types.FunctionType
+    )
 
 
 def _longer(chain: Chain, step: Step) -> Chain:

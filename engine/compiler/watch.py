@@ -6,6 +6,7 @@ What acts outside the graph, or gives another value at every call, is a reason n
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import sysconfig
@@ -35,6 +36,7 @@ LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/"
     for name in ("numpy", "scipy", "llvmlite", "ml_dtypes")
 )
+OWN_BASES = (PACKAGE_NAME, "builtins")
 PRINT_ADVICE = "print outside the compiled function, or return the value"
 OWN_FILES = ("cell.py", "hooks.py", "precision.py", "registration.py", "state_dict.py")
 """What runs a Cell: its reads are guarded by ``add_cell``, its own state is no part of a graph."""
@@ -202,8 +204,31 @@ def _guard_reached(code: types.CodeType, kind: type, reads: Reads) -> None:
 
     No chain of names tells of properties, ``__call__``, ``__len__`` and their like.
     """
-    name = code.co_name
-    found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
-    function = found.fget if isinstance(found, property) else found
-    if getattr(function, "__code__", None) is code:
-        reads.add(Chain(kind, "object", kind.__name__, (("attr", name),)), found)
+    known = in_package(code.co_filename) or kind.__module__ == "builtins"
+    bases = [b for b in kind.__mro__ if b.__module__.partition(".")[0] not in OWN_BASES]
+    names = {code.co_name} if known else {code.co_name, *_names_of(code, bases)}
+    for base in dict.fromkeys((kind, *bases)):  # few guards for what our own classes inherit
+        for name in names:
+            found = next((vars(b)[name] for b in base.__mro__ if name in vars(b)), None)
+            if _code_of(found) is code:  # also by another name, as lambdas and wrappers are
+                if isinstance(found, functools.cached_property):
+                    raise TraceBreak(
+                        f"the cached property {name!r} is computed inside the function",
+                        "read it once before the first call, or compute it at each call",
+                        f"{code.co_filename}:{code.co_firstlineno}",
+                    )
+                reads.add(Chain(base, "object", base.__name__, (("attr", name),)), found)
+
+
+def _names_of(code: types.CodeType, kinds: list[type]) -> list[str]:
+    items = [item for kind in kinds for item in vars(kind).items()]
+    return [name for name, value in items if _code_of(value) is code]
+
+
+def _code_of(value: Any) -> types.CodeType | None:
+    """Return the code that runs where a class has ``value``."""
+    if isinstance(value, property):
+        value = value.fget
+    if isinstance(value, functools.cached_property):
+        value = value.func
+    return value.__code__ if isinstance(value, types.FunctionType) else None
