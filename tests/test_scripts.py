@@ -28,8 +28,8 @@ ONE_MODE = {
 RUNS_EAGERLY = {
     "beginner_accelerate_with_static_graph-graph": {"fresh"},
     "beginner_accelerate_with_static_graph-pynative": {"fresh"},
-    "compile_python_builtin_functions-pynative": {"kinds", "numbers", "of_arrays", "printed"},
-    "compile_static_graph-pynative": {"construct", "reverses", "sets_attributes", "with_arrays"},
+    "compile_python_builtin_functions-pynative": {"kinds", "numbers", "of_arrays"},
+    "compile_static_graph-pynative": {"construct", "reverses", "with_arrays"},
     "custom_program_hook_program-graph": {"eager_call"},
 }
 """Functions by case that do what no graph holds: they run, and a warning says why."""
