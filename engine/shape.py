@@ -208,7 +208,7 @@ def _from_terms(terms: Mapping[_Monomial, int]) -> Dim:
     if set(kept) == {()}:
         return kept[()]
     dim = SymDim.__new__(SymDim)
-    order = sorted(kept.items(), key=lambda item: (-len(item[0]), str(item[0])))
+    order = sorted(kept.items(), key=lambda item: (-len(item[0]), [*map(str, item[0])]))
     dim.terms = tuple(order)
     dim._hash = hash(dim.terms)
     return dim

@@ -9,8 +9,9 @@ computes the scores once more from the logarithm of each row's sum (T. Dao et al
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from .attention_loops import (
     KEPT_GAP,
@@ -20,6 +21,7 @@ from .attention_loops import (
     fill,
     finish,
     pack,
+    parameters,
     scaled,
     slopes,
     softmax,
@@ -38,9 +40,14 @@ KEY_BLOCK: Final = 128
 class Strides:
     """Elements from one to the next of each leading axis, from row to row, and to the first."""
 
-    lead: tuple[int, ...]
-    row: int
-    offset: int = 0
+    lead: tuple[Extent, ...]
+    row: Extent
+    offset: Extent = 0
+
+    @property
+    def extents(self) -> tuple[Extent, ...]:
+        """All of them."""
+        return (*self.lead, self.row, self.offset)
 
 
 @dataclass(frozen=True)
@@ -48,14 +55,15 @@ class Attention:
     """Sizes of an attention, and how its operands lie in memory.
 
     The size of the first leading axis is the kernel's parameter ``n``; ``inner`` has the others.
+    Sizes and strides that are names are parameters too.
     ``strides`` has the operands by name; what is not among them lies head after head, row after
     row. ``p`` is the probability with which a weight is dropped.
     """
 
     dtype: DType
-    inner: tuple[int, ...]
-    queries: int
-    keys: int
+    inner: tuple[Extent, ...]
+    queries: Extent
+    keys: Extent
     width: int
     value_width: int
     scale: float
@@ -65,6 +73,15 @@ class Attention:
     mask: Mask | None = None
     split: bool = False
     """Whether the first leading axis counts blocks of queries of the same heads, forward only."""
+    single: bool = False
+    """Whether all keys are one block."""
+
+    @property
+    def ints(self) -> tuple[str, ...]:
+        """Names of the sizes that are parameters."""
+        strides = [extent for _, found in self.strides for extent in found.extents]
+        mask = () if self.mask is None else (self.mask.row, self.mask.column)
+        return parameters(*self.inner, self.queries, self.keys, *strides, *mask)
 
     def stride(self, name: str) -> Strides | None:
         """Return how an operand lies, or None for rows without gaps."""
@@ -73,27 +90,24 @@ class Attention:
     @property
     def height(self) -> int:
         """Queries of a block."""
-        return min(self.queries, QUERY_BLOCK)
+        return QUERY_BLOCK if isinstance(self.queries, str) else min(self.queries, QUERY_BLOCK)
 
     @property
     def across(self) -> int:
         """Keys of a block."""
-        return min(self.keys, KEY_BLOCK)
+        return KEY_BLOCK if isinstance(self.keys, str) else min(self.keys, KEY_BLOCK)
 
     @property
     def rows(self) -> Extent:
         """Queries of a block, a parameter where the last one has fewer."""
-        return "rows" if self.queries % self.height else self.height
+        whole = isinstance(self.queries, int) and self.queries % self.height == 0
+        return self.height if whole else "rows"
 
     @property
     def columns(self) -> Extent:
         """Keys of a block, a parameter where the last one has fewer."""
-        return "columns" if self.keys % self.across else self.across
-
-    @property
-    def single(self) -> bool:
-        """Whether all keys are one block."""
-        return self.keys == self.across
+        whole = isinstance(self.keys, int) and self.keys % self.across == 0
+        return self.across if whole else "columns"
 
     @property
     def kept_row(self) -> int:
@@ -112,7 +126,7 @@ class Attention:
         """Return the elements of an operand's row."""
         return self.value_width if name in ("value", "dout") else self.width
 
-    def row_of(self, name: str) -> int:
+    def row_of(self, name: str) -> Extent:
         """Return the elements from row to row of an operand."""
         found = self.stride(name)
         return self.width_of(name) if found is None else found.row
@@ -124,11 +138,11 @@ class Attention:
 
 @dataclass(frozen=True)
 class AttentionKernel:
-    """`void name(query, key, value, mask?, random?, out, lse, lse at the start?, workspace, n)`.
+    """`void name(query, key, value, mask?, random?, out, lse, start?, workspace, n, ints...)`.
 
-    The gradient takes `(query, key, value, mask?, random?, out, lse, lse at the start?, dout,
-    dquery, dkey, dvalue, workspace, n)`. With dropout ``random`` is the key of its bits, and the
-    head's number is counted from how far ``lse`` was moved from its start.
+    The gradient takes `(query, key, value, mask?, random?, out, lse, start?, dout, dquery, dkey,
+    dvalue, workspace, n, ints...)`; ``start`` is where all of lse begins. With dropout ``random``
+    is the key of its bits, and the head's number is counted from how far ``lse`` is from there.
     """
 
     name: str
@@ -146,6 +160,11 @@ class AttentionKernel:
         return (*first, *start, *grads, "workspace")
 
     @property
+    def ints(self) -> tuple[str, ...]:
+        """Names of the integer parameters."""
+        return ("n", *self.attention.ints)
+
+    @property
     def text(self) -> str:
         """A canonical description."""
         kind = "gradient" if self.gradient else "forward"
@@ -153,30 +172,30 @@ class AttentionKernel:
         parts += [k.text for k in (*self.products().values(), *self.loops().values())]
         return "\n".join(parts)
 
-    def workspace(self) -> dict[str, int]:
-        """Return the elements of each piece of the workspace, each a multiple of a vector."""
+    def workspace(self) -> dict[str, tuple[Extent, int]]:
+        """Return the pieces of the workspace: how many rows, and elements of each."""
         a = self.attention
-        scores = a.height * a.across
-        sizes = {"scores": scores}
+        scores = (a.height, a.across)
+        pieces: dict[str, tuple[Extent, int]] = {"scores": scores}
         if self.gradient:
-            sizes |= {"douts": scores, "delta": a.queries, "query": a.queries * a.width}
+            pieces |= {"douts": scores, "delta": (a.queries, 1), "query": (a.queries, a.width)}
             if a.packed("dout"):
-                sizes["dout"] = a.queries * a.value_width
+                pieces["dout"] = (a.queries, a.value_width)
         else:
-            sizes |= {"query": a.height * a.width, "sums": a.height * a.value_width}
-            sizes |= {"top": a.height, "total": a.height}
+            pieces |= {"query": (a.height, a.width), "sums": (a.height, a.value_width)}
+            pieces |= {"top": (a.height, 1), "total": (a.height, 1)}
         if a.packed("key"):
-            sizes["key"] = a.keys * a.width
+            pieces["key"] = (a.keys, a.width)
         if a.packed("value"):
-            sizes["value"] = a.keys * a.value_width
+            pieces["value"] = (a.keys, a.value_width)
         if a.p:
-            sizes["kept"] = -(-(a.height * a.kept_row + KEPT_GAP) // a.dtype.itemsize)
-        return {name: -(-size // 16) * 16 for name, size in sizes.items()}
+            pieces["kept"] = (1, -(-(a.height * a.kept_row + KEPT_GAP) // a.dtype.itemsize))
+        return pieces
 
-    @property
-    def workspace_size(self) -> int:
-        """Elements of one thread's workspace."""
-        return sum(self.workspace().values())
+    def workspace_size(self, sizes: Mapping[str, Any]) -> Any:
+        """Return the elements of one thread's workspace, for what the parameters are."""
+        pieces = self.workspace().values()
+        return sum(rounded(sizes.get(rows, rows) * width) for rows, width in pieces)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
     def products(self) -> dict[str, Gemm]:
         """The products, by role."""
@@ -221,17 +240,17 @@ class AttentionKernel:
 
     def _gradient_loops(self) -> dict[str, Function]:
         a, name = self.attention, self.name
-        size = a.queries * a.width
+        query, key = _elements(a.queries, a.width), _elements(a.keys, a.width)
         return {
             "slopes": slopes(f"{name}.slopes", a.block),
             "deltas": deltas(f"{name}.deltas", a.dtype, a.queries, a.value_width),
-            "clear_dquery": self._fill("clear_dquery", size),
-            "clear_dkey": self._fill("clear_dkey", a.keys * a.width),
-            "clear_dvalue": self._fill("clear_dvalue", a.keys * a.value_width),
-            "scale": scaled(f"{name}.scale", a.dtype, size, a.scale),
+            "clear_dquery": self._fill("clear_dquery", query),
+            "clear_dkey": self._fill("clear_dkey", key),
+            "clear_dvalue": self._fill("clear_dvalue", _elements(a.keys, a.value_width)),
+            "scale": scaled(f"{name}.scale", a.dtype, query, a.scale),
         }
 
-    def _fill(self, role: str, size: int, value: float = 0) -> Function:
+    def _fill(self, role: str, size: Extent, value: float = 0) -> Function:
         return fill(f"{self.name}.{role}", self.attention.dtype, size, value)
 
     def packings(self) -> dict[str, Extent]:
@@ -248,3 +267,13 @@ class AttentionKernel:
         from .attention_code import print_attention
 
         return print_attention(self, target, declarations)
+
+
+def rounded(size: Any) -> Any:
+    """Return a size as a multiple of a vector."""
+    return (size + 15) // 16 * 16
+
+
+def _elements(rows: Extent, width: int) -> Extent:
+    """Return how many elements rows have: a parameter where their number is one."""
+    return "elements" if isinstance(rows, str) else rows * width

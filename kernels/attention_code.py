@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from .addressing import Addressing
-from .control import Carried, repeat
+from .attention import rounded
+from .control import Carried, is_constant, repeat
 from .emitter import Emitter, Value, as_internal, literal
 from .expressions import BOOL, INT64
 from .llvm import print_function
@@ -31,7 +32,8 @@ def print_attention(kernel: AttentionKernel, target: Target, declarations: dict[
     parts = [as_internal(part) for part in parts]
     if kernel.attention.p:
         parts.append(print_blocks(f"{kernel.name}.kept", "kept"))
-    params = [*(f"ptr %of.{name}" for name in kernel.buffers), "i64 %arg.n"]
+    params = [f"ptr %of.{name}" for name in kernel.buffers]
+    params += [f"i64 %arg.{name}" for name in kernel.ints]
     return "\n\n".join([*parts, emit.define(kernel.name, params)])
 
 
@@ -41,6 +43,7 @@ class _Driver(Addressing):
     def __init__(self, emit: Emitter, kernel: AttentionKernel) -> None:
         super().__init__(emit, kernel.attention.dtype)
         self.kernel, self.attention = kernel, kernel.attention
+        self.queries, self.keys = self.size(self.attention.queries), self.size(self.attention.keys)
         self.products, self.loops = kernel.products(), kernel.loops()
         self.pieces: dict[str, str] = {}
         self.head: dict[str, str] = {}
@@ -48,12 +51,36 @@ class _Driver(Addressing):
         self.above = literal(0, INT64)
         """Queries before the first one of this block, where the first axis counts blocks."""
 
+    # -- sizes -------------------------------------------------------------------------------
+
+    def size(self, extent: Extent) -> Value:
+        """Return a size: a constant, or an argument of the kernel."""
+        found = Value(f"%arg.{extent}", INT64)
+        return literal(extent, INT64) if isinstance(extent, int) else found
+
+    def times(self, x: Value, y: Value | Extent) -> Value:
+        """Multiply integers, one of them perhaps an argument's name."""
+        return super().times(x, self.size(y) if isinstance(y, str) else y)
+
+    def quotient(self, x: Value, divisor: int) -> Value:
+        """Divide a size."""
+        if is_constant(x):
+            return literal(int(x.text) // divisor, INT64)
+        return self.emit.binary("sdiv", x, divisor)
+
+    def rounded(self, x: Value) -> Value:
+        """Return a size as a multiple of a vector."""
+        if is_constant(x):
+            return literal(rounded(int(x.text)), INT64)
+        return self.emit.binary("and", self.emit.add(x, 15), -16)
+
     # -- calls -------------------------------------------------------------------------------
 
     def loop(self, role: str, pointers: Sequence[str], **ints: Value) -> None:
         """Call a loop function, if there is one of that role."""
         function = self.loops[role]
-        args = [f"ptr {p}" for p in pointers] + [f"i64 {ints[n].text}" for n in function.ints]
+        args = [f"ptr {p}" for p in pointers]
+        args += [f"i64 {ints[n].text if n in ints else f'%arg.{n}'}" for n in function.ints]
         self.emit.line(f"call void @{function.name}({', '.join(args)})")
 
     def multiply(self, role: str, a: str, b: str, c: str, rows: Value, columns: Value) -> None:
@@ -67,22 +94,22 @@ class _Driver(Addressing):
 
     def run(self) -> None:
         """Print the loops over the leading axes."""
-        start = 0
-        for name, size in self.kernel.workspace().items():
+        start = literal(0, INT64)
+        for name, (rows, width) in self.kernel.workspace().items():
             self.pieces[name] = self.at("%of.workspace", start)
-            start += size
+            start = self.plus(start, self.rounded(self.times(self.size(rows), width)))
         first = literal(0, INT64)
-        heads = 1
+        heads = literal(1, INT64)
         for size in self.attention.inner:
-            heads *= size
+            heads = self.times(heads, size)
         if "start" in self.kernel.buffers:
             moved = self.emit.fresh("m")
             begin = self.emit.fresh("m")
             self.emit.line(f"{moved} = ptrtoint ptr %of.lse to i64")
             self.emit.line(f"{begin} = ptrtoint ptr %of.start to i64")
             distance = self.emit.sub(Value(moved, INT64), Value(begin, INT64))
-            each = self.attention.queries * (1 if self.attention.split else heads)
-            first = self.emit.binary("sdiv", distance, each * self.dtype.itemsize)
+            each = self.queries if self.attention.split else self.times(heads, self.queries)
+            first = self.emit.binary("sdiv", distance, self.times(each, self.dtype.itemsize))
         self.axis(0, {}, literal(0, INT64), first)
 
     def axis(self, depth: int, offsets: dict[str, Value], flat: Value, number: Value) -> None:
@@ -102,32 +129,35 @@ class _Driver(Addressing):
                     moved[name] = self.plus(moved.get(name, literal(0, INT64)), own)
             size = inner[depth - 1] if depth else 1
             if self.attention.split and not depth:
-                self.above = self.times(self.plus(number, index), self.attention.queries)
+                self.above = self.times(self.plus(number, index), self.queries)
             following = self.plus(self.times(flat, size), index)
             self.axis(depth + 1, moved, following, self.plus(self.times(number, size), index))
             return state
 
-        count = literal(inner[depth - 1], INT64) if depth else Value("%arg.n", INT64)
+        count = self.size(inner[depth - 1] if depth else "n")
         repeat(self.emit, count, 1, {}, step)
 
     def locate(self, offsets: dict[str, Value], flat: Value) -> None:
         """Find the operands of one head."""
         a = self.attention
         whole = {
-            "query": a.queries * a.width, "key": a.keys * a.width,
-            "value": a.keys * a.value_width, "out": a.queries * a.value_width,
-            "lse": a.queries, "dout": a.queries * a.value_width, "dquery": a.queries * a.width,
-            "dkey": a.keys * a.width, "dvalue": a.keys * a.value_width,
+            "query": (self.queries, a.width), "key": (self.keys, a.width),
+            "value": (self.keys, a.value_width), "out": (self.queries, a.value_width),
+            "lse": (self.queries, 1), "dout": (self.queries, a.value_width),
+            "dquery": (self.queries, a.width), "dkey": (self.keys, a.width),
+            "dvalue": (self.keys, a.value_width),
         }  # fmt: skip
         known = dict(a.strides)
         for name in self.kernel.buffers:
             if name in known:
                 dtype = a.mask.dtype if name == "mask" and a.mask is not None else None
                 offset = offsets.get(name, literal(0, INT64))
-                offset = self.plus(offset, known[name].offset)
+                offset = self.plus(offset, self.size(known[name].offset))
                 self.head[name] = self.at(f"%of.{name}", offset, dtype)
             elif name in whole:
-                self.head[name] = self.at(f"%of.{name}", self.times(flat, whole[name]))
+                rows, width = whole[name]
+                each = self.times(self.times(flat, rows), width)
+                self.head[name] = self.at(f"%of.{name}", each)
 
     def packed(self, name: str) -> str:
         """Bring an operand's rows together if they lie apart; return where they are."""
@@ -144,7 +174,7 @@ class _Driver(Addressing):
 
     def blocks(
         self,
-        size: int,
+        size: Value,
         step: int,
         extent: Extent,
         stop: Value | None,
@@ -156,18 +186,20 @@ class _Driver(Addressing):
             first = self.times(index, step)
             count = literal(step, INT64)
             if isinstance(extent, str):
-                count = self.emit.minimum(self.emit.sub(literal(size, INT64), first), step)
+                count = self.emit.minimum(self.emit.sub(size, first), step)
             body(first, count)
             return state
 
-        repeat(self.emit, stop or literal(-(-size // step), INT64), 1, {}, block)
+        if stop is None:
+            stop = self.quotient(self.plus(size, literal(step - 1, INT64)), step)
+        repeat(self.emit, stop, 1, {}, block)
 
     def key_blocks(self, first: Value, rows: Value) -> Value | None:
         """Return how many blocks of keys some queries look at; None: all."""
         a = self.attention
         if not a.causal or a.single:
             return None
-        seen = self.emit.minimum(self.plus(first, rows), a.keys)
+        seen = self.emit.minimum(self.plus(first, rows), self.keys)
         return self.emit.binary("sdiv", self.plus(seen, a.across - 1), a.across)
 
     def beside(self, row: Value, column: Value, rows: Value, columns: Value) -> list[str]:
@@ -184,10 +216,10 @@ class _Driver(Addressing):
     def draw(self, row: Value, column: Value, rows: Value, columns: Value) -> None:
         """Draw the random bits of a block: element e of all scores has bit e of the key."""
         a, emit = self.attention, self.emit
-        above = self.plus(self.times(self.number, a.queries), row)
+        above = self.plus(self.times(self.number, self.queries), row)
 
         def one(index: Value, state: Carried) -> Carried:
-            first = self.plus(self.times(self.plus(above, index), a.keys), column)
+            first = self.plus(self.times(self.plus(above, index), self.keys), column)
             block = emit.binary("lshr", first, 3)
             inside = emit.binary("and", first, NUMBERS - 1)
             count = emit.add(emit.add(inside, columns), NUMBERS - 1)
@@ -220,13 +252,13 @@ class _Forward(_Driver):
             def keys(column: Value, columns: Value) -> None:
                 self.step(first, rows, column, columns, key, value)
 
-            self.blocks(a.keys, a.across, a.columns, seen, keys)
+            self.blocks(self.keys, a.across, a.columns, seen, keys)
             out = self.at(self.head["out"], self.times(first, a.value_width))
             lse = self.at(self.head["lse"], first)
             sums = [self.pieces[name] for name in ("top", "total", "sums")]
             self.loop("finish", [*sums, out, lse], rows=rows)
 
-        self.blocks(a.queries, a.height, a.rows, None, queries)
+        self.blocks(self.queries, a.height, a.rows, None, queries)
 
     def step(
         self, row: Value, rows: Value, column: Value, columns: Value, key: str, value: str
@@ -253,17 +285,21 @@ class _Gradient(_Driver):
         a = self.attention
         self.loop("pack_query", [self.head["query"], self.pieces["query"]])
         self.loop("deltas", [dout, self.head["out"], self.pieces["delta"]])
-        for name in ("dquery", "dkey", "dvalue"):
-            self.loop(f"clear_{name}", [self.head[name]])
+        elements = {
+            "dquery": self.times(self.queries, a.width), "dkey": self.times(self.keys, a.width),
+            "dvalue": self.times(self.keys, a.value_width),
+        }  # fmt: skip
+        for name, count in elements.items():
+            self.loop(f"clear_{name}", [self.head[name]], elements=count)
 
         def queries(first: Value, rows: Value) -> None:
             def keys(column: Value, columns: Value) -> None:
                 self.step((first, rows, column, columns), key, value, dout)
 
-            self.blocks(a.keys, a.across, a.columns, self.key_blocks(first, rows), keys)
+            self.blocks(self.keys, a.across, a.columns, self.key_blocks(first, rows), keys)
 
-        self.blocks(a.queries, a.height, a.rows, None, queries)
-        self.loop("scale", [self.head["dquery"]])
+        self.blocks(self.queries, a.height, a.rows, None, queries)
+        self.loop("scale", [self.head["dquery"]], elements=elements["dquery"])
 
     def step(
         self, place: tuple[Value, Value, Value, Value], key: str, value: str, dout: str

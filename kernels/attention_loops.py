@@ -20,13 +20,18 @@ KEPT_GAP: Final = 16
 """Bytes between rows of random bits: blocks of eight begin before a row and end behind it."""
 
 
+def parameters(*sizes: Extent) -> tuple[str, ...]:
+    """Return the integer parameters among sizes."""
+    return tuple(dict.fromkeys(size for size in sizes if isinstance(size, str)))
+
+
 @dataclass(frozen=True)
 class Mask:
     """How a mask is read: its dtype and the elements from row to row and column to column."""
 
     dtype: DType
-    row: int
-    column: int
+    row: Extent
+    column: Extent
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,8 @@ class Block:
     @property
     def ints(self) -> tuple[str, ...]:
         """Names of the integer parameters: sizes that are not numbers, then the block's place."""
-        sizes = [s for s in (self.rows, self.columns) if isinstance(s, str)]
+        steps = () if self.mask is None else (self.mask.row, self.mask.column)
+        sizes = parameters(self.rows, self.columns, *steps)
         return (*sizes, *(("first_row", "first_column") if self.causal else ()))
 
     @property
@@ -148,8 +154,8 @@ def finish(name: str, dtype: DType, rows: Extent, width: int, dead_rows: bool) -
         Loop("c", width, (Store("out", at, mean),), True),
         Store("lse", affine("i"), norm),
     )
-    ints = (rows,) if isinstance(rows, str) else ()
-    return Function(name, (top, total, sums, out, lse), ints, (Loop("i", rows, body),))
+    buffers = (top, total, sums, out, lse)
+    return Function(name, buffers, parameters(rows), (Loop("i", rows, body),))
 
 
 def slopes(name: str, block: Block) -> Function:
@@ -176,7 +182,7 @@ def slopes(name: str, block: Block) -> Function:
     )  # fmt: skip
 
 
-def deltas(name: str, dtype: DType, rows: int, width: int) -> Function:
+def deltas(name: str, dtype: DType, rows: Extent, width: int) -> Function:
     """Build (dout, out, delta): the product of each row with its gradient."""
     dout, out = Buffer("dout", dtype), Buffer("out", dtype)
     at = affine(("i", width), "c")
@@ -185,11 +191,12 @@ def deltas(name: str, dtype: DType, rows: int, width: int) -> Function:
         Loop("c", width, (product,), True, (Accumulator("sum", "sum", dtype),)),
         Store("delta", affine("i"), Var("sum", dtype)),
     )
-    return Function(name, (dout, out, Buffer("delta", dtype)), (), (Loop("i", rows, body),))
+    buffers = (dout, out, Buffer("delta", dtype))
+    return Function(name, buffers, parameters(rows), (Loop("i", rows, body),))
 
 
 def pack(
-    name: str, dtype: DType, rows: Extent, width: int, row: int, scale: float | None
+    name: str, dtype: DType, rows: Extent, width: int, row: Extent, scale: float | None
 ) -> Function:
     """Build (source, target): rows that lie ``row`` elements apart, close together and scaled."""
     source = Buffer("source", dtype)
@@ -197,18 +204,19 @@ def pack(
     if scale is not None:
         value = value * const(scale, dtype)
     body = (Loop("c", width, (Store("target", affine(("i", width), "c"), value),), True),)
-    ints = (rows,) if isinstance(rows, str) else ()
-    return Function(name, (source, Buffer("target", dtype)), ints, (Loop("i", rows, body),))
+    buffers, ints = (source, Buffer("target", dtype)), parameters(rows, row)
+    return Function(name, buffers, ints, (Loop("i", rows, body),))
 
 
-def fill(name: str, dtype: DType, size: int, value: float) -> Function:
+def fill(name: str, dtype: DType, size: Extent, value: float) -> Function:
     """Build (target): the same number everywhere."""
     body = (Store("target", affine("i"), const(value, dtype)),)
-    return Function(name, (Buffer("target", dtype),), (), (Loop("i", size, body, True),))
+    buffers, ints = (Buffer("target", dtype),), parameters(size)
+    return Function(name, buffers, ints, (Loop("i", size, body, True),))
 
 
-def scaled(name: str, dtype: DType, size: int, scale: float) -> Function:
+def scaled(name: str, dtype: DType, size: Extent, scale: float) -> Function:
     """Build (target): all numbers times ``scale``."""
     target = Buffer("target", dtype)
     body = (Store("target", affine("i"), load(target, affine("i")) * const(scale, dtype)),)
-    return Function(name, (target,), (), (Loop("i", size, body, True),))
+    return Function(name, (target,), parameters(size), (Loop("i", size, body, True),))

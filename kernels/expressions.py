@@ -180,8 +180,13 @@ class Call(Expr):
     dtype: DType = field(default=FLOAT32)
 
 
-def affine(*terms: tuple[str, Coefficient] | str, offset: int = 0) -> Index:
-    """Build an index: `affine(("i", 64), "j")` is `i*64 + j`; `("i", (4, "n"))` is `i*4*n`."""
+def affine(*terms: tuple[str, Coefficient] | str, offset: int | str = 0) -> Index:
+    """Build an index: `affine(("i", 64), "j")` is `i*64 + j`; `("i", (4, "n"))` is `i*4*n`.
+
+    An offset that is a name is an integer parameter.
+    """
+    if isinstance(offset, str):
+        terms, offset = (*terms, offset), 0
     merged: dict[tuple[str, tuple[str, ...]], int] = {}
     for term in terms:
         name, coefficient = (term, 1) if isinstance(term, str) else term

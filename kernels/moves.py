@@ -4,31 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .expressions import DType, Expr, Index, affine, const
-from .loops import Buffer, Function, Loop, Statement, Store, load
+from .loops import Buffer, Extent, Function, Loop, Statement, Store, load
 
 
 @dataclass(frozen=True)
 class Move:
-    """Elements of source number ``source`` and where they go; the first axis is the rows'."""
+    """Elements of source number ``source`` and where they go; the first axis is the rows'.
+
+    Sizes, strides and offsets may be names of integer parameters.
+    """
 
     source: int
-    sizes: tuple[int, ...]
-    source_strides: tuple[int, ...]
-    target_strides: tuple[int, ...]
-    source_offset: int = 0
-    target_offset: int = 0
+    sizes: tuple[Extent, ...]
+    source_strides: tuple[Extent, ...]
+    target_strides: tuple[Extent, ...]
+    source_offset: Extent = 0
+    target_offset: Extent = 0
+
+    @property
+    def extents(self) -> tuple[Extent, ...]:
+        """All of them but the rows."""
+        offsets = (self.source_offset, self.target_offset)
+        return (*self.sizes[1:], *self.source_strides, *self.target_strides, *offsets)
 
     def folded(self) -> Move:
         """Return the same without axes of size 1, neighbours joined where both sides allow it.
 
         The first axis stays as it is.
         """
-        kept = [(self.sizes[0], self.source_strides[0], self.target_strides[0])]
-        for size, source, target in list(
-            zip(self.sizes, self.source_strides, self.target_strides, strict=True)
-        )[1:]:
+        kept: list[tuple[Any, Any, Any]] = [
+            (self.sizes[0], self.source_strides[0], self.target_strides[0])
+        ]
+        axes: Any = zip(self.sizes, self.source_strides, self.target_strides, strict=True)
+        for size, source, target in list(axes)[1:]:
             if size == 1:
                 continue
             outer, outer_source, outer_target = kept[-1]
@@ -46,10 +57,10 @@ def assemble(
     dtype: DType,
     sources: int,
     moves: Sequence[Move],
-    fill: tuple[int, float] | None = None,
+    fill: tuple[Extent, float] | None = None,
     plus_zero: bool = False,
 ) -> Function:
-    """Build (sources..., out; n): ``n`` rows, filled first (size, number), then part by part.
+    """Build (sources..., out; n, sizes...): ``n`` rows, filled (size, number), then part by part.
 
     With ``plus_zero`` zero is added to each element, which gives -0.0 its plus.
     """
@@ -58,7 +69,7 @@ def assemble(
     if fill is not None:
         size, number = fill
         at = affine(("row", size), "j")
-        body.append(Loop("j", size, (Store("to", at, const(number, dtype)),), size > 1))
+        body.append(Loop("j", size, (Store("to", at, const(number, dtype)),), size != 1))
     for number, move in enumerate(moves):
         names = ("row", *(f"i{number}_{axis}" for axis in range(1, len(move.sizes))))
         value: Expr = load(
@@ -72,10 +83,13 @@ def assemble(
             )
         )
     loop = Loop("row", "n", tuple(body))
-    return Function(name, (*buffers, Buffer("to", dtype)), ("n",), (loop,))
+    extents = [extent for move in moves for extent in move.extents]
+    extents += [] if fill is None else [fill[0]]
+    named = dict.fromkeys(extent for extent in extents if isinstance(extent, str))
+    return Function(name, (*buffers, Buffer("to", dtype)), ("n", *named), (loop,))
 
 
-def _at(names: Sequence[str], strides: Sequence[int], offset: int) -> Index:
+def _at(names: Sequence[str], strides: Sequence[Extent], offset: Extent) -> Index:
     return affine(*zip(names, strides, strict=True), offset=offset)
 
 

@@ -42,12 +42,12 @@ class Draw:
     ``kind`` says what becomes of a block: "kept" (8 bytes, 1 where the upper 24 bits of a number
     reach the threshold), "float32" (8 numbers in 0..1) or "float64" (4). How far ``out`` was moved
     from ``start`` tells the first block. With ``rest`` only so many elements of block ``n`` are
-    written, to the end of what starts at ``start``.
+    written, to the end of what starts at ``start``; a name is one more parameter.
     """
 
     name: str
     kind: str
-    rest: int = 0
+    rest: int | str = 0
 
     @property
     def text(self) -> str:
@@ -61,19 +61,23 @@ class Draw:
         width = "i" + str(8 * WIDTHS[self.kind])
         call = f"call void @{self.name}.blocks(ptr %key, ptr"
         params = "ptr %key, ptr %out, ptr %start, i64 %n, i64 %limit"
+        params += f", i64 %{self.rest}" if isinstance(self.rest, str) else ""
         head = f"define void @{self.name}({params}) nounwind {{"
         lines = [head, "entry:", "  %threshold = trunc i64 %limit to i32"]
         if self.rest:
+            rest = f"%{self.rest}" if isinstance(self.rest, str) else self.rest
             lines += [
                 f"  %block = alloca [{size} x i8], align 64",
                 f"  {call} %block, i64 %n, i64 1, i32 %threshold)",
                 f"  %bytes = mul i64 %n, {size}",
                 "  %end = getelementptr i8, ptr %start, i64 %bytes",
             ]
-            for at in range(self.rest):
+            for at in range(self.rest if isinstance(self.rest, int) else COUNTS[self.kind] - 1):
                 lines += [
                     f"  %from{at} = getelementptr {width}, ptr %block, i64 {at}",
-                    f"  %to{at} = getelementptr {width}, ptr %end, i64 {at}",
+                    f"  %next{at} = getelementptr {width}, ptr %end, i64 {at}",
+                    f"  %meant{at} = icmp sgt i64 {rest}, {at}",
+                    f"  %to{at} = select i1 %meant{at}, ptr %next{at}, ptr %from{at}",
                     f"  %x{at} = load {width}, ptr %from{at}, align 1",
                     f"  store {width} %x{at}, ptr %to{at}, align 1",
                 ]

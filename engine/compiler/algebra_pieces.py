@@ -49,6 +49,8 @@ def _pieces(walk: Rewriter, value: Value) -> list[tuple[Value, Place]] | None:
 def _apart(shape: tuple[int, ...], first: Place, second: Place) -> bool:
     """Return whether two pieces have no element in common, as the ends of some axis show."""
     for size, *ranges in zip(shape, first, second, strict=True):
+        if not isinstance(size, int):  # a size that is not known yet shows nothing
+            continue
         a, b = (range(size)[slice(*item)] for item in ranges)
         if not a or not b or max(a[0], a[-1]) < min(b[0], b[-1]):
             return True

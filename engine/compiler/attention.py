@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...kernels.attention import QUERY_BLOCK, Attention, AttentionKernel, Strides
+from ...kernels.attention import KEY_BLOCK, QUERY_BLOCK, Attention, AttentionKernel, Strides
 from ...kernels.attention_loops import Mask
 from ...kernels.naming import kernel_name
 from ...kernels.runtime import Rows
@@ -19,6 +19,7 @@ from ..shape import Aval
 from .access import Access, natural_strides
 from .graph import Node, Value
 from .native_ops import KernelStep, NativeOp, Setting, is_whole
+from .parameters import Parameters, alike
 
 FORWARD, GRADIENT = "attention_block", "attention_block_grad"
 FEWEST_SCORES = 1024
@@ -42,7 +43,8 @@ def _attends(node: Node) -> bool:
         return False
     if any(0 in value.sizes for value in node.inputs):
         return False
-    if node.inputs[0].sizes[-2] * node.inputs[1].sizes[-2] <= FEWEST_SCORES:
+    scores = node.inputs[0].sizes[-2] * node.inputs[1].sizes[-2]
+    if isinstance(scores, int) and scores <= FEWEST_SCORES:  # with open lengths one plan for all
         return False
     mask = _operands(node).get("mask")
     return mask is None or mask.aval.dtype in (dtype, bool_)
@@ -93,7 +95,7 @@ def _folded(
             continue
         column = [own[axis] for own in strides]
         pairs = zip(columns[-1], column, strict=True) if columns else ()
-        if columns and all(outer == inner * size for outer, inner in pairs):
+        if columns and all(alike(outer, inner * size) for outer, inner in pairs):
             sizes[-1] *= size
             columns[-1] = column
         else:
@@ -104,7 +106,7 @@ def _folded(
     return tuple(sizes), [tuple(c[i] for c in columns) for i in range(len(strides))]
 
 
-def _attention(node: Node, setting: Setting) -> tuple[Attention, int]:
+def _attention(node: Node, setting: Setting, named: Parameters) -> tuple[Attention, int]:
     """Return the sizes of a node's attention and of its first leading axis."""
     found, attrs = _operands(node), node.attributes
     spread = [name for name in ("query", "key", "value", "mask", "dout") if name in found]
@@ -130,16 +132,28 @@ def _attention(node: Node, setting: Setting) -> tuple[Attention, int]:
         strides = _by_blocks(strides, sizes, (query[-2], value[-1]))
         sizes = (query[-2] // QUERY_BLOCK, *sizes)
     queries = QUERY_BLOCK if split else query[-2]
+    if mask is not None:
+        mask = replace(mask, row=named.of(mask.row), column=named.of(mask.column))
     attention = Attention(
-        found["query"].aval.dtype.numpy, sizes[1:], queries, key[-2], query[-1], value[-1],
-        float(scale), bool(causal), float(p), tuple(strides), mask, split,  # pyright: ignore[reportArgumentType]
+        found["query"].aval.dtype.numpy, named.all(sizes[1:]), named.of(queries),
+        named.of(key[-2]), query[-1], value[-1], float(scale), bool(causal), float(p),  # pyright: ignore[reportArgumentType]
+        tuple((name, _named(named, own)) for name, own in strides), mask, split,
+        key[-2] <= KEY_BLOCK,
     )  # fmt: skip
     return attention, sizes[0]
 
 
+def _named(named: Parameters, own: Strides) -> Strides:
+    """Return strides with names for the open ones."""
+    return Strides(named.all(own.lead), named.of(own.row), named.of(own.offset))
+
+
 def _split(node: Node, heads: int, threads: int) -> bool:
     """Return whether blocks of queries are shared out, since heads are too few for the threads."""
-    blocks, rest = divmod(node.inputs[0].sizes[-2], QUERY_BLOCK)
+    queries = node.inputs[0].sizes[-2]
+    if not isinstance(queries, int):
+        return False
+    blocks, rest = divmod(queries, QUERY_BLOCK)
     plain = node.op.name == FORWARD and not node.attributes["p"]
     return plain and not rest and heads < 2 * threads <= blocks
 
@@ -162,36 +176,35 @@ def _by_blocks(
 
 def _lower(node: Node, setting: Setting) -> list[KernelStep]:
     found = _operands(node)
-    (attention, count), gradient = _attention(node, setting), node.op.name == GRADIENT
+    named, gradient = Parameters(), node.op.name == GRADIENT
+    attention, count = _attention(node, setting, named)
     name = kernel_name("attention", attention, gradient)
     kernel = AttentionKernel(name, attention, gradient)
     dtype = found["query"].aval.dtype
     places: dict[str, Value] = {name: setting.base(value) for name, value in found.items()}
     made = ("dquery", "dkey", "dvalue") if gradient else ("out", "lse")
     places |= dict(zip(made, node.outputs, strict=True))
-    places["workspace"] = setting.temporary(Aval((setting.threads * kernel.workspace_size,), dtype))
+    room = kernel.workspace_size(named.known)
+    places["workspace"] = setting.temporary(Aval((setting.threads * room,), dtype))
     if attention.p or attention.split:
         places["start"] = places["lse"]
-    rows = Rows(
-        0,
-        tuple(_advance(attention, count, name, places[name]) for name in kernel.buffers),
-        tuple(
-            kernel.workspace_size * dtype.itemsize if name == "workspace" else 0
-            for name in kernel.buffers
-        ),
-    )
+    steps = {name: _advance(attention, named, count, name, places[name]) for name in kernel.buffers}
+    apart = [room * dtype.itemsize if name == "workspace" else 0 for name in kernel.buffers]
+    rows = Rows(0, tuple(steps.values()), tuple(apart))
     buffers = tuple(places[name] for name in kernel.buffers)
-    return [KernelStep(kernel, buffers, (count,), node.outputs, rows)]
+    ints: Any = (count, *named.sizes(attention.ints))
+    return [KernelStep(kernel, buffers, ints, node.outputs, rows)]
 
 
-def _advance(attention: Attention, count: int, name: str, value: Value) -> int:
+def _advance(attention: Attention, named: Parameters, count: int, name: str, value: Value) -> int:
     """Return the bytes from one to the next along the first axis."""
     if name in ("random", "start", "workspace"):
         return 0
     strides = attention.stride(name)
     if strides is not None:
-        width = value.aval.dtype.itemsize
-        return strides.lead[0] * width
+        first = strides.lead[0]
+        stride: Any = named.known[first] if isinstance(first, str) else first
+        return stride * value.aval.dtype.itemsize
     return math.prod(value.sizes) // count * value.aval.dtype.itemsize
 
 

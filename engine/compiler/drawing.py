@@ -12,6 +12,7 @@ from typing import Any
 from ...kernels.naming import kernel_name
 from ...kernels.philox import COUNTS, WIDTHS, Draw, threshold
 from ...kernels.runtime import Rows
+from ..shape import SymDim
 from .graph import Node, Value
 from .native_ops import KernelStep, NativeOp, Setting
 
@@ -32,18 +33,21 @@ def _lower(node: Node, setting: Setting) -> list[KernelStep]:
     kind, output, key = _kind(node), node.outputs[0], setting.base(node.inputs[0])
     attrs: dict[str, Any] = node.attributes
     limit = threshold(attrs["p"]) if kind == "kept" else 0
-    blocks, rest = divmod(math.prod(output.sizes), COUNTS[kind])
+    count: Any = math.prod(output.sizes)
+    blocks, rest = count // COUNTS[kind], count % COUNTS[kind]
     steps = []
     if blocks:
         rows = Rows(0, (0, COUNTS[kind] * WIDTHS[kind], 0))
         steps.append(_step(Draw("", kind), key, output, (blocks, limit), rows))
-    if rest:
+    if isinstance(rest, SymDim):
+        steps.append(_step(Draw("", kind, "rest"), key, output, (blocks, limit, rest), None))
+    elif rest:
         steps.append(_step(Draw("", kind, rest), key, output, (blocks, limit), None))
     return steps
 
 
 def _step(
-    draw: Draw, key: Value, output: Value, ints: tuple[int, int], rows: Rows | None
+    draw: Draw, key: Value, output: Value, ints: tuple[Any, ...], rows: Rows | None
 ) -> KernelStep:
     kernel = replace(draw, name=kernel_name("draw", draw.kind, draw.rest))
     return KernelStep(kernel, (key, output, output), ints, (output,), rows)

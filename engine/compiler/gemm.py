@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...kernels.gemm import (
+    EPILOGUE_INTS,
     SMALL_BYTES,
     BlasGemm,
     Gemm,
@@ -29,6 +30,7 @@ from .graph import Node, Value
 from .loop_kernel import COLUMNS_APART, LoopKernel
 from .lower import lower_epilogue
 from .native_ops import KernelStep, Setting
+from .parameters import alike
 from .space import Space, column_advance
 
 FEW_ROWS = 64
@@ -116,7 +118,7 @@ def operand(value: Value, access: Access) -> Operand | None:
         if transposed:
             strides[-2:] = strides[:-3:-1]
         pairs = zip(access.strides, strides, shape, strict=True)
-        if all(found == wanted or size == 1 for found, wanted, size in pairs):
+        if all(alike(found, wanted) or size == 1 for found, wanted, size in pairs):
             return Operand(transposed, tuple(batch))
     return None
 
@@ -184,6 +186,8 @@ def lower_gemm(
     if lowered is None or lowered.advance is not None:
         rows = _rows(shape, product, kernel.ints, taken)
     sizes = {"m": shape.m, "n": shape.n, "k": shape.k, "batch": shape.batch, "lda": shape.m}
+    if lowered is not None:  # sizes that its epilogue does not know
+        sizes |= zip(lowered.function.ints[len(EPILOGUE_INTS) :], lowered.ints, strict=False)
     buffers = (*bases, *(each.buffer for each in taken))
     stored = (output,) if epilogue is None else tuple(epilogue.stored)
     return KernelStep(kernel, buffers, tuple(sizes[i] for i in kernel.ints), stored, rows)
@@ -198,9 +202,9 @@ def _product(
     runtime_k = transpose_a and not batched
     return Product(
         output.aval.dtype.numpy,
-        shape.m if batched else "m",
-        "n" if form.columns else shape.n,
-        "k" if runtime_k else shape.k,
+        shape.m if batched and isinstance(shape.m, int) else "m",
+        "n" if form.columns or not isinstance(shape.n, int) else shape.n,
+        "k" if runtime_k or not isinstance(shape.k, int) else shape.k,
         transpose_a=transpose_a,
         transpose_b=transpose_b,
         batch="batch" if batched else 1,
@@ -255,7 +259,9 @@ def choose_form(
     kept = epilogue is None or epilogue.over or shape.m * shape.n * itemsize <= SMALL_BYTES
     if small and kept:
         return Form(Gemm)
-    few = shape.m <= FEW_ROWS
+    if not isinstance(shape.n, int):
+        return Form(BlasGemm)
+    few = isinstance(shape.k, int) and shape.m <= FEW_ROWS
     columns = few and (epilogue is None or epilogue.pointwise)
     if few and transposed_b:
         return Form(StreamGemm, columns=columns)

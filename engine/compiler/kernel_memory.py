@@ -15,6 +15,7 @@ from ...kernels.loops import Buffer, Index, Scratch
 from ..ops import registry
 from ..shape import Dim, SymDim
 from .graph import Value
+from .parameters import alike
 from .space import NONE, Space, staged, sums_columns
 
 
@@ -85,7 +86,7 @@ class KernelMemory:
             natural = self._natural(value)
             stride = 0
             for axis, loop in enumerate(space.axes[value]):
-                own = access is None or access.strides[axis] == self._number(natural[axis])
+                own = access is None or alike(access.strides[axis], self._number(natural[axis]))
                 if loop != NONE and own and self._rows_of in natural[axis]:
                     return None
                 if loop == space.leading:
@@ -117,8 +118,8 @@ class KernelMemory:
 
     def _size(self, size: Dim) -> int | str:
         """Return a size as the kernel has it: a number, or a parameter of its own."""
-        if isinstance(size, int) or self.product is not None:
-            return int(size)
+        if isinstance(size, int):
+            return size
         return self.open.setdefault(size, f"size{len(self.open)}")
 
     def _count(self, loop: int) -> int | str:
@@ -138,11 +139,11 @@ class KernelMemory:
             if loop == NONE:
                 continue
             stride: Any = natural[axis]
-            if access is not None and access.strides[axis] != self._number(stride):
+            if access is not None and not alike(access.strides[axis], self._number(stride)):
                 stride = (self._size(access.strides[axis]),)
             if access is None or access.strides[axis]:
                 terms.append((variables[loop], stride))
-        return loops.affine(*terms, offset=0 if access is None else access.offset)
+        return loops.affine(*terms, offset=0 if access is None else self._size(access.offset))
 
     def _natural(self, value: Value) -> list[tuple[int | str, ...]]:
         factors: tuple[int | str, ...] = (1,)

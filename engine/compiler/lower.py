@@ -58,7 +58,7 @@ class _Lowering(KernelMemory):
         sizes: tuple[Any, ...] = () if self.runtime == NONE else (self.space.extents[self.runtime],)
         ints, sizes = (*ints, *self.open.values()), (*sizes, *self.open)
         if self.product is not None:
-            ints, sizes = EPILOGUE_INTS, ()
+            ints, sizes = (*EPILOGUE_INTS, *self.open.values()), (*self.open,)
         if self.columns:
             own = () if self.product is not None else (self.space.extents[self.space.vector],)
             ints, sizes = (*ints, COLUMNS), (*sizes, *own)

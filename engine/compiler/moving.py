@@ -17,9 +17,11 @@ from ...kernels.loops import DTYPES
 from ...kernels.moves import Move, assemble
 from ...kernels.runtime import Rows
 from ..ops.subscripts import decode
+from ..shape import SymDim
 from .access import Access, natural_strides
 from .graph import Node, Value
 from .native_ops import KernelStep, NativeOp, Setting
+from .parameters import Parameters, alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,29 @@ def _part(value: Value, output: Value, look: Callable[[np.ndarray], np.ndarray])
     return Part(value, *_view(output, look))
 
 
+def _slice_part(value: Value, output: Value, place: tuple[slice, ...]) -> Part:
+    """Return the part that goes to some ranges of the output."""
+    if not output.is_open:
+        return _part(value, output, lambda whole: whole[place])
+    sizes, strides, offset = list(output.sizes), list(natural_strides(output.sizes)), 0
+    for axis, item in enumerate(place):
+        first, last, step = _range(item, sizes[axis])
+        offset += first * strides[axis]
+        sizes[axis] = (last - first + step - 1) // step
+        strides[axis] *= step
+    return Part(value, Access(output, tuple(strides), offset), tuple(sizes))
+
+
+def _range(item: slice, size: int) -> tuple[Any, Any, int]:
+    """Return begin, end and step of a range of an axis; where its size is open, steps are 1."""
+    if isinstance(size, int) and not isinstance(item.stop, SymDim):
+        return item.indices(size)
+    first, last = item.start or 0, size if item.stop is None else item.stop
+    if item.step not in (None, 1) or first < 0 or last < first or last > size:
+        return item.indices(size)  # an open size is refused here
+    return first, last, 1
+
+
 def _joined(node: Node) -> Picture:
     axis: Any = node.attributes["axis"]
     output, start = node.outputs[0], 0
@@ -68,7 +93,7 @@ def _joined(node: Node) -> Picture:
     for value in node.inputs:
         end = start + value.sizes[axis]
         place = (*(slice(None),) * axis, slice(start, end))
-        parts.append(_part(value, output, lambda whole, place=place: whole[place]))
+        parts.append(_slice_part(value, output, place))
         start = end
     return Picture(parts)
 
@@ -77,7 +102,7 @@ def _unsliced(node: Node) -> Picture:
     attrs: dict[str, Any] = node.attributes
     ranges = zip(attrs["begin"], attrs["end"], attrs["strides"], strict=True)
     place = tuple(slice(*item) for item in ranges)
-    return Picture([_part(node.inputs[0], node.outputs[0], lambda whole: whole[place])], 0)
+    return Picture([_slice_part(node.inputs[0], node.outputs[0], place)], 0)
 
 
 def _place(node: Node) -> tuple[Any, ...]:
@@ -107,7 +132,7 @@ def _padded(node: Node) -> Picture:
     for size, length, (before, _) in sizes:
         place.append(slice(max(before, 0), min(before + size, length)))
         piece.append(slice(max(-before, 0), max(-before, 0) + place[-1].stop - place[-1].start))
-    part = _part(source, output, lambda whole: whole[tuple(place)])
+    part = _slice_part(source, output, tuple(place))
     return Picture([replace(part, piece=tuple(piece))], attrs["value"])
 
 
@@ -127,7 +152,7 @@ def _assembled(node: Node) -> Picture:
     parts = []
     for value, ranges in zip(node.inputs, places, strict=True):
         place = tuple(slice(*item) for item in ranges)
-        parts.append(_part(value, output, lambda whole, place=place: whole[place]))
+        parts.append(_slice_part(value, output, place))
     covered = sum(math.prod(part.sizes) for part in parts) == math.prod(output.sizes)
     return Picture(parts, None if covered else 0, plus_zero=True)
 
@@ -147,7 +172,7 @@ def _rolled(node: Node) -> Picture:
     parts = []
     for way in itertools.product(*ways):
         place = tuple(target for _, target in way)
-        part = _part(source, output, lambda whole, place=place: whole[place])
+        part = _slice_part(source, output, place)
         parts.append(replace(part, piece=tuple(piece for piece, _ in way)))
     return Picture(parts)
 
@@ -199,7 +224,7 @@ def _lower(node: Node, setting: Setting) -> list[KernelStep]:
     if all(led):
         whole = [move for move in led if move is not None]
         return [_step(output, parts, whole, count, fill, picture.plus_zero, setting)]
-    if math.prod(output.sizes) <= SMALL:
+    if not output.is_open and math.prod(output.sizes) <= SMALL:
         whole = [_below(move) for move in moves]
         fill = None if picture.fill is None else (math.prod(output.sizes), picture.fill)
         return [_step(output, parts, whole, 1, fill, picture.plus_zero, setting)]
@@ -208,7 +233,7 @@ def _lower(node: Node, setting: Setting) -> list[KernelStep]:
         steps.append(_step(output, [], [], count, fill, False, setting))
     for part, move, first in zip(parts, moves, led, strict=True):
         chosen = replace(first or move, source=0)
-        rows = chosen.sizes[0]
+        rows: Any = chosen.sizes[0]
         steps.append(_step(output, [part], [chosen], rows, None, picture.plus_zero, setting))
     return steps
 
@@ -241,7 +266,7 @@ def _below(move: Move) -> Move:
 def _led_by(move: Move, count: int, row: int) -> Move | None:
     """Return a move by rows of the output, if it has a part of each of them, else None."""
     for axis, (size, stride) in enumerate(zip(move.sizes, move.target_strides, strict=True)):
-        if size == count and stride == row:
+        if alike(size, count) and alike(stride, row):
             order = (axis, *(i for i in range(len(move.sizes)) if i != axis))
             sizes, source, target = (
                 tuple(items[i] for i in order)
@@ -261,13 +286,24 @@ def _step(
     setting: Setting,
 ) -> KernelStep:
     dtype = output.aval.dtype.numpy
-    folded = [replace(move.folded(), sizes=(0, *move.folded().sizes[1:])) for move in moves]
-    function = assemble("moves", dtype, len(parts), folded, fill, plus_zero).named("moves")
-    sources = [move.source_strides[0] * dtype.itemsize for move in moves]
-    target = fill[0] if fill is not None else moves[0].target_strides[0]
-    rows = Rows(0, (*sources, target * dtype.itemsize))
+    named = Parameters()
+    folded = [_named(named, move.folded()) for move in moves]
+    filled = None if fill is None else (named.of(fill[0]), fill[1])
+    function = assemble("moves", dtype, len(parts), folded, filled, plus_zero).named("moves")
+    sources: list[Any] = [move.source_strides[0] for move in moves]
+    target: Any = fill[0] if fill is not None else moves[0].target_strides[0]
+    rows = Rows(0, tuple(step * dtype.itemsize for step in (*sources, target)))
     buffers = (*(setting.base(part.value) for part in parts), output)
-    return KernelStep(function, buffers, (count,), (output,), rows)
+    ints = (count, *named.sizes(function.ints[1:]))
+    return KernelStep(function, buffers, ints, (output,), rows)
+
+
+def _named(named: Parameters, move: Move) -> Move:
+    """Return a move with names for open sizes; how many rows there are is a parameter anyway."""
+    return Move(
+        move.source, (0, *named.all(move.sizes[1:])), named.all(move.source_strides),
+        named.all(move.target_strides), named.of(move.source_offset), named.of(move.target_offset),
+    )  # fmt: skip
 
 
 def _products(node: Node) -> float:

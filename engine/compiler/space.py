@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from ..ops.registry import Pointwise, Reduce
 from .access import Access, natural_strides, view_access
 from .graph import Node, Value, reduced_axes
+from .parameters import alike
 
 NONE = -1
 """The class of an axis of size 1, which is no loop."""
@@ -332,7 +333,9 @@ def _mergeable(space: Space, first: int, second: int) -> bool:
         if a > b or any(c != NONE for c in classes[a + 1 : b]):
             return False
         access = space.leaves.get(value)
-        if access is not None and access.strides[a] != access.strides[b] * space.extents[second]:
+        if access is None:
+            continue
+        if not alike(access.strides[a], access.strides[b] * space.extents[second]):
             return False
     return True
 
