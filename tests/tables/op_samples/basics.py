@@ -17,6 +17,7 @@ from op_samples.sample import N, Sample, bools, distinct, integers, normal, posi
 
 X, Y, ROW = normal(N, 4), normal(N, 4, seed=1), normal(4, seed=2)
 KEY = np.array([3, 1], np.int64)
+LEFT_AND_RIGHT = (((0, N, 1), (0, 4, 1)), ((0, N, 1), (5, 9, 1)))
 IMAGES = distinct(N, 2, 6, 6)
 
 
@@ -127,6 +128,8 @@ def _array_samples() -> list[Sample]:
                lambda x: x[:, ::2]),
         Sample("unslice", lambda x: slicing.unslice(x, (N, 9), (None, 1), (None, 9), (1, 2)),
                (X,), symbolic=False),
+        Sample("assemble", lambda x, y: slicing.assemble((x, y), (N, 9), LEFT_AND_RIGHT),
+               (X, Y), lambda x, y: np.hstack((x, np.zeros((N, 1)), y)), symbolic=False),
         Sample("gather", ops.gather, (normal(7, 3), integers(N, 2, high=7)),
                lambda t, i: t[i.astype(int)]),
         Sample("gather", lambda x, i: ops.gather(x, i, 1), (cube, integers(2)),
@@ -321,6 +324,8 @@ def _update_samples() -> list[Sample]:
 def _random_samples() -> list[Sample]:
     return [
         Sample("masked_dropout", lambda x: random.masked_dropout(x, ops_key(), 0.4), (X,)),
+        Sample("random_kept", lambda k: random.random_kept(k, (2, 3), 0.4), (KEY,),
+               differentiable=False),
         Sample("uniform_by_key", lambda k: random.uniform_by_key(k, (2, 3)), (KEY,),
                differentiable=False),
         Sample("normal_by_key", lambda k: random.normal_by_key(k, (2, 3)), (KEY,),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from cellwire.engine import ops
 from cellwire.engine.ops import ctc
+from cellwire.engine.ops.cross_entropy import require_labels
 from scipy import special
 
 from op_samples.sample import N, Sample, bools, integers, normal, positive
@@ -156,4 +157,10 @@ def _sequences() -> list[Sample]:
     ]  # fmt: skip
 
 
-SAMPLES: list[Sample] = [*_differences(), *_margins(), *_sequences()]
+SAMPLES: list[Sample] = [
+    *_differences(),
+    *_margins(),
+    *_sequences(),
+    Sample("require_labels", lambda t: require_labels(t, 3, -1, "the label {}"),
+           (integers(N),), lambda t: t, differentiable=False),
+]  # fmt: skip

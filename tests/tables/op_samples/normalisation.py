@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
+from cellwire.engine.autograd import grad
+from cellwire.engine.ops.attention import attention_block
 
 from op_samples.sample import N, Sample, bools, normal
 
 IMAGES = normal(N, 4, 2, 3)
 W, B = normal(4, seed=1), normal(4, seed=2)
+BLOCK = partial(attention_block, scale=0.5, causal=False, p=0.0, masked=False)
+"""Attention over four features, whose root is two."""
 
 
 def _grouped(x: np.ndarray, w: Any = 1.0, b: Any = 0.0, groups: int = 2) -> np.ndarray:
@@ -39,6 +44,14 @@ def _attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: Any = 0.0) -> 
     return weights / np.where(total == 0, 1, total) @ v
 
 
+def _log_sums(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return np.log(np.exp(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])).sum(-1))
+
+
+def _attention_slopes(*tensors: Any) -> Any:
+    return grad(lambda *t: ops.sum(ops.sin(BLOCK(*t)[0])), (0, 1, 2))(*tensors)
+
+
 def _attentions() -> list[Sample]:
     name, attend = "scaled_dot_product_attention", ops.scaled_dot_product_attention
     q, k, v = normal(N, 2, 3, 4), normal(N, 2, 6, 4, seed=1), normal(N, 2, 6, 2, seed=2)
@@ -54,6 +67,9 @@ def _attentions() -> list[Sample]:
         Sample(name, lambda q, k, v: attend(q, k, v, is_causal=True), (q, k, v),
                lambda q, k, v: _attention(q, k, v, causal)),
         Sample(name, lambda q, k, v: attend(q, k, v, enable_gqa=True), one, _attention),
+        Sample("attention_block", BLOCK, (q, k, v),
+               lambda q, k, v: (_attention(q, k, v), _log_sums(q, k))),
+        Sample("attention_block_grad", _attention_slopes, (q, k, v), symbolic=False),
     ]  # fmt: skip
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
 from cellwire.engine.autograd import grad
+from cellwire.engine.ops.gru import gru_layer_back
+from cellwire.engine.ops.lstm import lstm_layer_back
+from cellwire.engine.ops.rnn import rnn_layer_back
 from scipy.special import expit
 
 from op_samples.sample import N, Sample, normal
@@ -77,6 +82,22 @@ def _layers(name: str, arrays: tuple[np.ndarray, ...], reference: Any) -> list[S
     ]  # fmt: skip
 
 
+def _back(
+    walk: Callable[..., Any], gates: int, states: int, slopes: int, **attrs: Any
+) -> list[Sample]:
+    """Return samples of the walk back alone, on numbers in the place of what the layer kept."""
+    arrays = (
+        normal(STEPS, N, SIZE, seed=2),
+        *(STATE, CELL)[:states],
+        normal(gates * SIZE, SIZE, seed=3),
+        normal(STEPS, N, slopes * SIZE, seed=4),
+    )
+    return [
+        Sample(walk.__name__, partial(walk, reverse=reverse, **attrs), inputs, differentiable=False)
+        for reverse, inputs in ((False, arrays), (True, (*arrays, LENGTHS)))
+    ]
+
+
 def sum_of(outputs: Any) -> Any:
     total = None
     for number, out in enumerate(outputs):
@@ -119,4 +140,7 @@ SAMPLES: list[Sample] = [
         (normal(STEPS, N, SIZE, seed=2), STATE, normal(SIZE, SIZE, seed=3)),
         lambda *arrays: _rnn(False, lambda x: np.maximum(x, 0), *arrays),
     ),
+    *_back(lstm_layer_back, 4, 2, 6),
+    *_back(gru_layer_back, 3, 1, 5),
+    *_back(rnn_layer_back, 1, 1, 1, nonlinearity="tanh"),
 ]
