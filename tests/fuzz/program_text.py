@@ -94,12 +94,12 @@ TENSOR_CODE = (
     "{0} * {f}", "{0} + {f}", "{f} - {0}", "{0} * {f} + {1} * {f}", "ops.exp(ops.tanh({0}))",
     "{0} - ops.mean({0}, 0, True)", "ops.softmax({0}, -1)", "ops.log_softmax({0}, 0)",
     "ops.sum({0}, 0, True) * 0.1 + {1}", "ops.amax({0}, -1, True) + {1}",
-    "ops.where({0} > {1}, {0}, {1} * {f})", "ops.clamp({0}, -1.0, 1.0)", "{0}[::-1] + {1}",
+    "ops.where({0} > {1} + 0.0137, {0}, {1} * {f})", "ops.clamp({0}, -1.0, 1.0)", "{0}[::-1] + {1}",
     "ops.transpose(ops.transpose({0}, (1, 0)) * {f}, (1, 0))", "ops.cumsum({0}, 0)",
     "ops.reshape(ops.reshape({0}, (-1,)) * 2, (-1, 4))", "ops.flip({0}, (1,))",
     "ops.concat(({0}[:1], {1}[1:]), 0)", "ops.mean(ops.stack(({0}, {1})), 0)",
     "ops.tanh({0} @ W)", "ops.tanh(ops.matmul({0}, W.T if FLAG else W)) + {1}",
-    "ops.gelu({0})", "ops.layer_norm({0}, (4,))", "ops.cast({0} > {1}, {0}.dtype) * {1}",
+    "ops.gelu({0})", "ops.layer_norm({0}, (4,))", "ops.cast({0} > {1} + 0.0137, {0}.dtype) * {1}",
     "ops.square({0}).sqrt()", "{0} * BUF", "{0} + BUF[0]", "inner({0})", "scaled({0})",
     "helper({0})", "helper({0}, {f})", "PARTIAL({0})", "HOLDER({0})", "HOLDER.apply({0})",
     "jitted({0})", "ops.tanh(net({0}))", "cw.jit(scaled)({0})", "sum([{0} * v for v in LIST])",
@@ -121,8 +121,8 @@ PYTHON_TESTS = (
     "net.mode == 'p'", "PAIR[1][1] == 2", "a.dtype == cw.float32", "callable(scaled)",
 )  # fmt: skip
 TENSOR_TESTS = (
-    "ops.sum({0}) > 0", "({0} > 1.5).any()", "bool(ops.mean({0}) > ops.mean({1}))",
-    "{0}[0, 0] < {1}[0, 1]", "int(ops.sum({0} > 0)) % 2", "({0} > -9).all()",
+    "ops.sum({0}) > 0", "({0} > 1.5).any()", "bool(ops.mean({0}) > ops.mean({1}) + 0.0137)",
+    "{0}[0, 0] < {1}[0, 1] + 0.0137", "int(ops.sum({0} > 0)) % 2", "({0} > -9).all()",
     "float({0}[0, 0]) > 0.25", "ops.sum({0}).item() > 1", "STEPS > 1",
     "int(ops.argmax({0}[0])) > 1",
 )  # fmt: skip
