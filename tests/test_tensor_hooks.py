@@ -116,19 +116,19 @@ def test_hook_on_an_argument() -> None:
     assert grad(fn)(x).tolist() == [6]
 
 
-def test_hook_that_looks_on_runs_eagerly_under_jit_and_is_called_each_time() -> None:
+def test_hook_that_looks_on_is_compiled_and_sees_each_call() -> None:
     seen: list[float] = []
 
     def fn(x: Tensor) -> Tensor:
         y = x * 2
         y.register_hook(lambda g: seen.append(float(g)))
-        return y.sum()
+        return (y * y).sum()
 
-    compiled = jit(grad(fn))
-    with pytest.warns(JitWarning):
-        compiled(x_of(1))
-    compiled(x_of(1))
-    assert seen == [1, 1]
+    compiled = jit(grad(fn), fullgraph=True)
+    for value in (1, 2):
+        assert compiled(x_of(value)).tolist() == [8 * value]
+    assert seen == [4, 8]
+    assert all(type(value) is float for value in seen)
 
 
 def test_hooks_run_in_order_and_no_longer_after_removal() -> None:
