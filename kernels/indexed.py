@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from .expressions import INT64, DType, Expr, Index, Var, affine, call, cast, const, select
-from .loops import Accumulator, Buffer, Function, Let, Loop, Reduce, Statement, Store, load
+from .loops import Accumulator, Buffer, Extent, Function, Let, Loop, Reduce, Statement, Store, load
 
 NONE_WRONG: Final = -1
 """What `status` begins with where every position exists; else the number of the first wrong one,
@@ -95,19 +95,19 @@ def gather(dtype: DType, lead: int, size: int, count: int, tail: int) -> Functio
 
 
 def scatter(
-    dtype: DType, lead: int, size: int, count: int, tail: int, meet: str | None = None
+    dtype: DType, lead: int, size: int, count: Extent, tail: int, meet: str | None = None
 ) -> Function:
-    """Build (base?, rows, places, out; n): rows meet what is at their places, in their order.
+    """Build (base?, rows, places, out; n, count?): rows meet what is at their places, in order.
 
     Without ``meet`` they are added up in zeros. Else it is a scalar op, or empty where the last row
     stays, and the places hold what ``base`` holds. ``n`` counts the leads, or the columns where
-    there is one lead.
+    there is one lead; then how many places there are may be a parameter.
     """
     base, rows = Buffer("base", dtype), Buffer("rows", dtype)
     places, out = Buffer("places", INT64), Buffer("out", dtype)
     columns = tail if lead > 1 or tail == 1 else "n"
     cell, whole = _at(lead, size * tail, "place", tail), _at(lead, size * tail, "r", tail, "c")
-    row: Expr = load(rows, _at(lead, count * tail, "i", tail))
+    row: Expr = load(rows, _at(lead, 0 if isinstance(count, str) else count * tail, "i", tail))
     if meet != "":
         row = call(meet or "add", load(out, cell), row)
     start = const(0, dtype) if meet is None else load(base, whole)
@@ -122,7 +122,8 @@ def scatter(
     if lead > 1:
         body = (Loop("l", "n", body),)
     buffers = (rows, places, out) if meet is None else (base, rows, places, out)
-    return Function("scatter", buffers, ("n",), body)
+    ints = ("n", count) if isinstance(count, str) else ("n",)
+    return Function("scatter", buffers, ints, body)
 
 
 def _at(lead: int, step: int, row: str, tail: int, column: str = "t") -> Index:

@@ -17,6 +17,7 @@ from ..shape import Aval, broadcast_shapes
 from .access import natural_strides
 from .graph import Node, Value
 from .native_ops import Check, KernelStep, NativeOp, Setting
+from .parameters import Parameters
 
 READS, ADDS = ("gather", "index"), ("scatter_sum", "index_sum")
 MEETINGS = {
@@ -91,7 +92,11 @@ def _places(
 def _pick(node: Node, source: Value, places: Value, sizes: tuple[int, int, int, int]) -> KernelStep:
     output, (lead, size, count, tail) = node.outputs[0], sizes
     dtype, reads = output.aval.dtype.numpy, node.op.name in READS
-    function = (indexed.gather if reads else indexed.scatter)(dtype, *sizes)
+    named = Parameters()
+    if reads:
+        function = indexed.gather(dtype, *sizes)
+    else:
+        function = indexed.scatter(dtype, lead, size, count if lead > 1 else named.of(count), tail)
     row = tail * dtype.itemsize
     own, other = (size * row, count * row) if reads else (count * row, size * row)
     if lead > 1:
@@ -101,7 +106,8 @@ def _pick(node: Node, source: Value, places: Value, sizes: tuple[int, int, int, 
     else:  # columns: sums must be added up in one order
         count = tail
         rows = Rows(0, (dtype.itemsize, 0, dtype.itemsize)) if tail > 1 else None
-    return KernelStep(_named(function), (source, places, output), (count,), (output,), rows)
+    ints = (count, *named.sizes(function.ints[1:]))
+    return KernelStep(_named(function), (source, places, output), ints, (output,), rows)
 
 
 def _positions(
