@@ -165,3 +165,18 @@ def test_two_open_sizes_of_one_call() -> None:
         wanted = (x @ WEIGHT.data)[:, None] + y.mean(0)
         found = run(cw.Tensor(x), cw.Tensor(y)).data
         np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6)
+
+
+def test_a_slice_of_a_table_up_to_an_open_size() -> None:
+    table = cw.Tensor(array(40, 5, seed=7))
+
+    def fn(x: Any) -> Any:
+        return x * 2.0 + table[: x.shape[0]]
+
+    run = cw.jit(fn, fullgraph=True)
+    for size in (3, 4, 7, 16, 40, 33):
+        x = cw.Tensor(array(size, 5, seed=size))
+        np.testing.assert_array_equal(run(x).data, fn(x).data)
+    (family,) = run.families.values()
+    (trace,) = family.traces
+    assert trace.reason is None

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..shape import SymDim
 from .graph import GraphError, Node, Value
 
 
@@ -106,7 +107,8 @@ def _open_slice(value: Value, source: Access, attrs: dict[str, Any]) -> Access:
     )
     for size, stride, begin, end, step in cuts:
         first = begin or 0
-        if isinstance(size, int) or step < 0 or first < 0 or first >= size:
+        known = isinstance(size, int) and not isinstance(end, SymDim)
+        if known or step < 0 or first < 0 or first >= size:
             first, _, _ = slice(begin, end, step).indices(size)  # a symbol is refused here
         offset += first * stride
         strides.append(stride * step)

@@ -13,8 +13,9 @@ from .cast import TensorLike, as_tensor
 def _write(name: str, variable: Tensor, value: TensorLike) -> Tensor:
     take = getattr(variable, "set_data", None)
     if take is None:
+        kind = "Tensor" if isinstance(variable, Tensor) else type(variable).__name__
         raise TypeError(
-            f"{name}: variable must be a Parameter, not {type(variable).__name__}; write into a"
+            f"{name}: variable must be a Parameter, not {kind}; write into a"
             " tensor by x[...] = value."
         )
     return take(as_tensor(value, variable.dtype))
