@@ -26,7 +26,7 @@ class Chain:
     """A chain of names: where it starts and the attributes and items it follows."""
 
     root: object
-    kind: str  # "global" | "closure" | "object"
+    kind: str  # "global" | "closure" | "object" | "absent": whether there is such a global
     name: str
     path: tuple[Step, ...] = ()
 
@@ -37,6 +37,8 @@ class Chain:
             builtins = root.get("__builtins__", {})
             spare = builtins if isinstance(builtins, dict) else vars(builtins)
             return root.get(self.name, spare.get(self.name, MISSING))
+        if self.kind == "absent":
+            return self.name not in self.root  # pyright: ignore[reportOperatorIssue]
         if self.kind == "closure":
             return self.root.cell_contents  # pyright: ignore[reportAttributeAccessIssue]
         return self.root

@@ -5,15 +5,24 @@
 
 from __future__ import annotations
 
+import array
+import collections
+import configparser
+import contextvars
 import dis
 import functools
 import io
 import itertools
 import operator
+import os
+import pickle
+import queue
 import random
 import sysconfig
+import threading
 import types
 import warnings
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,7 +42,7 @@ STATE = {"get_context", "get_seed", "get_rng_state", "get_state"}
 """Our own functions that give what others of ours set."""
 EFFECTS: frozenset[object] = frozenset(
     (print, input, open, next, exec, eval, setattr, delattr, globals, vars, warnings.warn,
-     breakpoint)
+     breakpoint, pickle.dump, pickle.dumps)
 )  # fmt: skip
 """Built-in functions that act outside the graph, or look at all that is outside."""
 DRAWS = (random.Random, np.random.Generator, np.random.RandomState)
@@ -133,6 +142,28 @@ READERS: dict[type, str] = {
     functools._lru_cache_wrapper: "call it outside and pass what it gives, or call its __wrapped__",
 }
 """What reads from outside in machine code, unseen; what to do instead."""
+PASS_PLAIN = "keep it in a list or dictionary, or read it outside and pass what it gives"
+HOLDERS: dict[type, str] = {
+    array.array: PASS_PLAIN,
+    memoryview: PASS_PLAIN,
+    types.MappingProxyType: PASS_PLAIN,
+    collections.ChainMap: PASS_PLAIN,
+    collections.UserDict: PASS_PLAIN,
+    collections.UserList: PASS_PLAIN,
+    collections.UserString: PASS_PLAIN,
+    configparser.RawConfigParser: PASS_PLAIN,
+    configparser.SectionProxy: PASS_PLAIN,
+    queue.Queue: PASS_PLAIN,
+    queue.SimpleQueue: PASS_PLAIN,
+    type(os.environ): PASS_PLAIN,
+    contextvars.ContextVar: "read it outside and pass what it gives",
+    threading.local: "read it outside and pass what it gives",
+    weakref.ref: "hold the object itself, or pass it as an argument",
+    weakref.WeakValueDictionary: PASS_PLAIN,
+    weakref.WeakKeyDictionary: PASS_PLAIN,
+    weakref.WeakSet: PASS_PLAIN,
+}
+"""Objects, those of subclasses too, whose content is read unseen; what to do instead."""
 
 
 def check_lasting(value: Any, where: str | None = None) -> None:
@@ -144,6 +175,11 @@ def check_lasting(value: Any, where: str | None = None) -> None:
             f"what an {reader.__name__.strip('_')} reads or keeps cannot be watched",
             READERS[reader],
             where,
+        )
+    holder = next((base for base in kind.__mro__ if base in HOLDERS), None)
+    if holder is not None:
+        raise TraceBreak(
+            f"what the {kind.__name__} holds cannot be watched for changes", HOLDERS[holder], where
         )
     if hasattr(kind, "__next__") and not issubclass(kind, Tensor):
         raise TraceBreak(

@@ -347,6 +347,8 @@ def _source(chain: Chain, names: dict[str, Any], roots: dict[int, str]) -> str:
     elif chain.kind == "global":  # a built-in name, until there is a global of that name
         names["builtins"] = builtins
         text = f"{root}.get({chain.name!r}, builtins.{chain.name})"
+    elif chain.kind == "absent":
+        text = f"({chain.name!r} not in {root})"
     elif chain.kind == "closure":
         text = f"{root}.cell_contents"
     for kind, name in chain.path:

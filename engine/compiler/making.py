@@ -147,6 +147,12 @@ class _WatchedCall:
         except TraceBreak:
             raise
         except Exception as error:
+            if isinstance(error, TypeError) and HostNumber.__name__ in str(error):
+                raise TraceBreak(
+                    "a number from outside is given to a function of Python's own numbers alone",
+                    "use it in arithmetic and comparisons only, or keep it in a tensor",
+                    _location(self.function),
+                ) from None
             if self.journal.has_effects():
                 raise EffectsBeforeError from error
             raise

@@ -23,6 +23,7 @@ from .bytecode import KIND_TESTS
 from .chains import Chain
 from .effects import STDLIB, asked_types, check_builtin, check_library_call, check_locals
 from .guards import Reads
+from .library import check_given
 from .stores import seeing_loose_stores
 from .trace import Trace
 from .traced import PACKAGE_NAME, TraceBreak, in_package
@@ -109,6 +110,11 @@ class Watch:
             self.walked[id(frame)] = walk_frame(frame, reads, self.seen, self.walked)
             if reads.journal is not None:
                 self.see(frame)
+        elif id(code) in self.library:
+            if code.co_name == "__init__":
+                _note_born(frame, reads)
+            elif frame.f_back is not None and self.user.get(id(frame.f_back.f_code)):
+                check_given(frame, reads)
         elif code.co_name == "eager_call" and in_package(code.co_filename, "engine/nn"):
             reads.add_cell(frame.f_locals["self"])
         elif code is PRINT_CODE and reads.journal is None:
