@@ -11,6 +11,7 @@ import configparser
 import contextvars
 import dis
 import functools
+import inspect
 import io
 import itertools
 import operator
@@ -176,7 +177,7 @@ def check_lasting(value: Any, where: str | None = None) -> None:
             READERS[reader],
             where,
         )
-    holder = next((base for base in kind.__mro__ if base in HOLDERS), None)
+    holder = next((base for base in inspect.getmro(kind) if base in HOLDERS), None)
     if holder is not None:
         raise TraceBreak(
             f"what the {kind.__name__} holds cannot be watched for changes", HOLDERS[holder], where
