@@ -102,9 +102,9 @@ class Reads:
         """Note that the trace saw ``value`` at the end of ``chain``."""
         if type(value) in MUTATORS:
             self.note_container(chain, value)
-        self._keep_content(value)
         key = (id(chain.root), chain.kind, chain.name, chain.path)
         if key not in self.guards:
+            self._keep_content(value)
             try:
                 self.guards[key] = Guard(chain, snapshot(value))
             except TooLargeError:
