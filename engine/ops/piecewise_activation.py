@@ -165,7 +165,8 @@ def hardshrink(input: TensorLike, lambd: float = 0.5) -> Call:
 
 
 def _softshrink_kernel(input: np.ndarray, lambd: float) -> np.ndarray:
-    return np.where(np.isnan(input), input, np.sign(input) * np.maximum(abs(input) - lambd, 0))
+    beyond = np.where(input > lambd, input - lambd, input + lambd)
+    return np.where(abs(input) > lambd, beyond, np.where(np.isinf(input), 0, input) * 0)
 
 
 def _softshrink_expr(b: Any, x: Any, lambd: float) -> Any:
