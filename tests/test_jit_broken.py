@@ -410,3 +410,56 @@ def test_a_global_named_print_that_appears_later_is_seen(
     assert seen == ["old"] * 3
     assert capsys.readouterr().out == "old\n" * 2
     assert names["print"] is not builtins.print
+
+
+class Settings:
+    def __init__(self) -> None:
+        self.rate = 2.0
+        self.inner = types.SimpleNamespace(rate=3.0)
+        self.reads = 0
+
+    @property
+    def given(self) -> Any:
+        return self.inner
+
+    def give(self) -> Any:
+        return self
+
+    def __getattr__(self, name: str) -> float:
+        if name != "counted":
+            raise AttributeError(name)
+        self.reads += 1
+        return 2.0
+
+
+def test_attributes_of_what_a_function_or_property_gives_are_seen() -> None:
+    settings = Settings()
+    alike(lambda x: x * settings.given.rate, lambda: setattr(settings.inner, "rate", 5.0))
+    alike(lambda x: x * settings.give().rate, lambda: setattr(settings, "rate", 5.0))
+    alike(lambda x: x * settings.give().inner.rate, lambda: setattr(settings.inner, "rate", 7.0))
+
+
+def test_a_getattr_that_counts_is_run_as_often_as_the_code_asks() -> None:
+    settings = Settings()
+    told_and_right(lambda x: x * settings.counted)
+    before = settings.reads
+    with pytest.raises(JitError):
+        cw.jit(lambda x: x * settings.counted, fullgraph=True)(one())
+    assert settings.reads == before
+
+
+def test_attributes_of_what_has_no_name_are_seen() -> None:
+    part = Settings()
+    parts, named = [part], {"a": part}
+    reads: list[Callable[[Any], Any]] = [
+        lambda x: x * parts[len(parts) - 1].rate,
+        lambda x: x * named.get("a").rate,  # pyright: ignore[reportOptionalMemberAccess]
+        lambda x: x * (part if x.ndim else parts[0]).rate,
+        lambda x: x * [*parts][0].inner.rate,
+    ]
+    for read in reads:
+        alike(
+            read,
+            lambda: setattr(part, "rate", part.rate + 1),
+            lambda: setattr(part.inner, "rate", part.inner.rate + 1),
+        )

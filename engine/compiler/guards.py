@@ -48,6 +48,7 @@ MUTATORS = {
 }
 CHANGEABLE = (*CONTAINERS, np.ndarray, functools.partial, bytearray)
 """What the same object may hold something else in, as far as ``snapshot`` looks into objects."""
+NO_MEMBERS = (Tensor, type, types.FunctionType, types.ModuleType)
 CELL_STATE = (
     (("attr", "_cells"),),
     (("attr", "hooks"), ("attr", "version")),
@@ -85,6 +86,10 @@ class Reads:
     """Containers with copies of what they held when they were first read."""
     cells: dict[int, Any] = field(default_factory=dict)
     loose: set[str] = field(default_factory=set)
+    unnamed: set[str] = field(default_factory=set)
+    """Attributes read from what has no name, as in ``parts[i + 1].rate``."""
+    members: dict[int, Any] = field(default_factory=dict, repr=False)
+    """Objects from outside, also in containers: what has no name may be one of them."""
     functions: Functions = field(default_factory=Functions, repr=False)
     walked: set[types.CodeType] = field(default_factory=set, repr=False)
     born: dict[int, Any] = field(default_factory=dict, repr=False)
@@ -104,6 +109,7 @@ class Reads:
             self.note_container(chain, value)
         key = (id(chain.root), chain.kind, chain.name, chain.path)
         if key not in self.guards:
+            self._meet_member(value)
             self._keep_content(value)
             try:
                 self.guards[key] = Guard(chain, snapshot(value))
@@ -125,6 +131,7 @@ class Reads:
             for part in value.values() if isinstance(value, dict) else value:
                 if self.journal is not None:
                     self.journal.meet_in_container(part)
+                self._meet_member(part)
                 self._keep_content(part, depth - 1)
 
     def note_container(self, chain: Chain, container: Any) -> None:
@@ -168,6 +175,8 @@ class Reads:
                     self.add(chain, cell.__dict__[name])
                 else:
                     self.add_method(cell, name)
+        self._add_members()
+        self.members.clear()
         self.born.clear()
         held = [p for cell in self.cells.values() for p in cell.__dict__["_params"].values()]
         self.hold = compile_check([*self.guards.values()], same_training([*held, *captured]))
@@ -179,6 +188,26 @@ class Reads:
                 "return the value instead",
                 self.where,
             )
+
+    def _meet_member(self, value: Any) -> bool:
+        """Note an object that attributes may be read from; return whether it is a new one."""
+        plain = not type(value).__dictoffset__ or isinstance(value, NO_MEMBERS)
+        if plain or id(value) in self.members:
+            return False
+        self.members[id(value)] = value
+        return True
+
+    def _add_members(self) -> None:
+        """Guard attributes read from what may be an object in a container, or lead on from it."""
+        waiting = [*self.members.values()]
+        while waiting:
+            owner = waiting.pop()
+            for name in self.unnamed.intersection(vars(owner)):
+                if is_cell(owner) or self._is_kept(owner, name):
+                    continue
+                value = vars(owner)[name]
+                waiting += [value] if self._meet_member(value) else []
+                self.add(Chain(owner, "object", type(owner).__name__, (("attr", name),)), value)
 
     def add_method(self, owner: Any, name: str) -> None:
         """Guard which method the user's object has by this name: it may get one of its own."""

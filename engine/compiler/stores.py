@@ -17,6 +17,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .bytecode import RENAMED
 from .chains import MISSING, SCALARS, Chain, follow
+from .fallback import check_fallback
 from .guards import MUTATORS, Reads, is_cell
 from .locations import Location
 from .stack_flow import UNKNOWN, Flow, flow_of
@@ -89,6 +90,8 @@ def attribute_of(owner: Any, name: str, text: str) -> Location | None:
 
 def is_plain(value: Any) -> bool:
     """Return whether a value's attributes are fixed by what it is or made by the trace."""
+    if isinstance(value, types.SimpleNamespace):
+        return False
     module = type(value).__module__
     return isinstance(value, Tensor | types.ModuleType | type) or module.partition(".")[0] in (
         "builtins", "numpy", "functools", "types", PACKAGE_NAME,
@@ -227,6 +230,7 @@ def seeing_loose_stores(reads: Reads) -> Iterator[Callable[[types.FrameType], No
 
 def check_read(owner: Any, name: str, text: str, reads: Reads, where: str) -> None:
     """Refuse to read an attribute that nothing looks after."""
+    check_fallback(owner, name, where)
     if not is_cell(owner) and id(owner) not in reads.born:
         reads.add_method(owner, name)
     if not is_looked_after(owner, name, reads) and not callable(getattr(type(owner), name, None)):
@@ -244,10 +248,11 @@ def is_looked_after(owner: Any, name: str, reads: Reads) -> bool:
     return reads.journal is not None and reads.journal.meets(owner, "attr", name)
 
 
-def _guard_read(owner: Any, name: str, reads: Reads) -> None:
+def guard_read(owner: Any, name: str, reads: Reads, where: str) -> None:
     """Guard an attribute of an object that only run time tells, as it is read."""
     if is_looked_after(owner, name, reads):
         return
+    check_fallback(owner, name, where)
     reads.add_method(owner, name)
     value = getattr(owner, name, MISSING)
     if value is MISSING or isinstance(value, Traced) or callable(getattr(type(owner), name, None)):
@@ -262,7 +267,7 @@ def note_loose(frame: types.FrameType, found: Loose, reads: Reads) -> None:
     for kind, step in found.path:
         owner = MISSING if owner is MISSING else follow(owner, kind, step)
     if found.kind == "read":
-        _guard_read(owner, found.key, reads)
+        guard_read(owner, found.key, reads, where)
         return
     if isinstance(owner, Tensor) and (found.kind == "item" or not isinstance(owner, Parameter)):
         return

@@ -22,6 +22,7 @@ from ..tensor import Tensor
 from .bytecode import Instruction, instructions_of
 from .chains import MISSING, Chain, Step
 from .effects import UNSTABLE_MODULES, check_lasting, check_stable
+from .fallback import check_fallback
 from .guards import MUTATORS, Reads, is_cell
 from .host_numbers import HostNumber
 from .journal import GROWING
@@ -182,6 +183,8 @@ class Walker:
     def _loose(self, previous: Instruction, now: Instruction, chain: Chain | None) -> None:
         if previous.name == "LOAD_FAST" and chain is None:
             self.unknown.append((previous.value, now.value))
+        elif chain is None and not self.own:
+            self.reads.unnamed.add(now.value)
 
     def _augmented(self, previous: Instruction, now: Instruction, chain: Chain | None) -> None:
         """Note ``object.attribute += ...`` on what a chain leads to."""
@@ -222,6 +225,8 @@ class Walker:
             return
         if isinstance(value, types.ModuleType) and value.__name__.startswith(PACKAGE_NAME):
             return
+        if name is not None:
+            check_fallback(value, name, self._where())
         if name is not None and hasattr(value, name):
             self._extend(chain, ("attr", name))
         elif hasattr(value, "__dict__") and not isinstance(value, types.ModuleType | type):
@@ -286,6 +291,7 @@ class Walker:
             return None
         if step[0] == "attr":
             self._check_step(chain, value, str(step[1]))
+            check_fallback(value, str(step[1]), self._where())
             if runs_code(value, str(step[1])):
                 for kind in type(value).__mro__ if not self.own else ():
                     if step[1] in vars(kind):  # not by getattr, which runs a descriptor's code

@@ -22,6 +22,7 @@ from ..tensor import LazyTensor, Tensor
 from .bytecode import KIND_TESTS
 from .chains import Chain
 from .effects import STDLIB, asked_types, check_builtin, check_library_call, check_locals
+from .given_back import check_given_back
 from .guards import Reads
 from .library import check_given
 from .stores import seeing_loose_stores
@@ -88,6 +89,9 @@ class Watch:
             check_library_call(frame, arg)
         elif known and event == "return" and (self.trace is None or self.trace.broken is None):
             check_locals(frame, self.walked.pop(id(frame), []), self.reads)
+            caller = frame.f_back
+            if caller is not None and self.user.get(id(caller.f_code)):
+                check_given_back(caller, arg, self.reads)
 
     on_event.watches_code = True  # pyright: ignore[reportFunctionMemberAccess]
 
