@@ -455,7 +455,7 @@ def test_attributes_of_what_has_no_name_are_seen() -> None:
         lambda x: x * parts[len(parts) - 1].rate,
         lambda x: x * named.get("a").rate,  # pyright: ignore[reportOptionalMemberAccess]
         lambda x: x * (part if x.ndim else parts[0]).rate,
-        lambda x: x * [*parts][0].inner.rate,
+        lambda x: x * (parts or [part])[0].inner.rate,
     ]
     for read in reads:
         alike(
