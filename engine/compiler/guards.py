@@ -202,7 +202,7 @@ class Reads:
         waiting = [*self.members.values()]
         while waiting:
             owner = waiting.pop()
-            for name in self.unnamed.intersection(vars(owner)):
+            for name in sorted(self.unnamed.intersection(vars(owner))):
                 if is_cell(owner) or self._is_kept(owner, name):
                     continue
                 value = vars(owner)[name]
