@@ -36,8 +36,9 @@ SKIPPED = {"c_call", "c_return", "c_exception"}
 """Events that matter in the user's code only."""
 LIBRARIES = tuple(
     f"{sysconfig.get_paths()['purelib']}/{name}/"
-    for name in ("numpy", "scipy", "llvmlite", "ml_dtypes")
+    for name in ("numpy", "scipy", "llvmlite", "ml_dtypes", "torch/package")
 )
+"""Whose code is not walked. PyTorch puts a function of its packages in the place of __import__."""
 OWN_BASES = (PACKAGE_NAME, "builtins")
 PRINT_ADVICE = "print outside the compiled function, or return the value"
 OWN_FILES = ("cell.py", "hooks.py", "precision.py", "registration.py", "state_dict.py")
@@ -173,7 +174,7 @@ def is_user_code(code: types.CodeType, module: str) -> bool:
         return False  # what dataclasses write for our own classes
     if in_package(path):
         return in_package(path, "engine/nn") and not path.endswith((*OWN_FILES, "__init__.py"))
-    # PySide6 puts its own function, of a file of that name, in the place of __import__.
+    # PySide6, too, puts a function in the place of __import__, of a file of that name.
     if path.startswith((*LIBRARIES, "<frozen", "shibokensupport")):
         return False
     return "site-packages" in path or not path.startswith(STDLIB)
