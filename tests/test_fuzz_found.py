@@ -96,3 +96,10 @@ def test_numbers_in_what_is_looked_at_as_a_whole_are_put_back() -> None:
         np.testing.assert_array_equal(run(x).data, fn(x).data)
         assert type(setting.depth) is int
         assert setting.depth == depth
+
+
+def test_a_sum_of_one_number_begins_with_zero() -> None:
+    zeros = np.array([[-0.0, 0.0]], np.float32)
+    for axis in (0, (0,), 1):
+        found = cw.jit(lambda x, axis=axis: ops.sum(x, axis) * 1.0)(Tensor(zeros)).data
+        assert not np.signbit(found).any()

@@ -130,6 +130,8 @@ class _Lowering(KernelMemory):
                 expr = loops.cast(loops.cast(expr, stored), loops.FLOAT32)
         else:
             expr = arguments[0]
+            if isinstance(lowering, registry.Reduce) and lowering.kind == "sum":
+                expr = _sum_of_one(expr)
         return self._let(place, output, expr)
 
     def _store(self, place: Place, value: Value, expr: Expr) -> None:
@@ -330,3 +332,10 @@ class _Lowering(KernelMemory):
             self._compute(place, node)
             self._store(place, node.outputs[0], self._get(place, node.outputs[0]))
         return []
+
+
+def _sum_of_one(expr: Expr) -> Expr:
+    """Return the sum of a single number: that of -0 alone is 0, since sums begin with 0."""
+    if expr.dtype.kind != "f":
+        return expr
+    return loops.call("add", expr, loops.const(0.0, expr.dtype))
