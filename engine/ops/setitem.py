@@ -222,7 +222,7 @@ def _write(tensor: Tensor, place: Any, values: Any, key: Any) -> None:
         raise IndexError(f"the index does not fit: {error}.") from error
     except ValueError as error:
         part = tensor.data[place]
-        raise ValueError(
+        raise ShapeError(
             f"a value of shape {list(np.shape(values))} does not broadcast to the part of shape"
             f" {list(np.shape(part))} that is written."
         ) from error
