@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
-import sys
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import cellwire as cw
 import pytest
 from cellwire.nn import Cell
+from files import module_at
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
@@ -27,17 +26,7 @@ CODES = {
 """numpydoc's findings that are held against a docstring."""
 
 
-def _reference() -> Any:
-    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-reference = _reference()
+reference: Any = module_at(DOCS / "reference.py", "docs_reference")
 PAGES = [page for page in reference.pages() if page.names]
 
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from files import module_at
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-@pytest.fixture
-def stages() -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("stages", DOCS / "stages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+@pytest.fixture(scope="module")
+def stages() -> Any:
+    return module_at(DOCS / "stages.py", "docs_stages")
 
 
 def test_every_block_is_what_its_stage_gives(stages: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from cellwire.engine.compiler import JitWarning
 from cellwire.engine.context import context
+from files import module_at
 
 FOLDER = Path(__file__).resolve().parent / "scripts"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "data")
@@ -43,11 +43,7 @@ CASES = [
 
 
 def main_of(name: str) -> Callable[[Path], None]:
-    spec = importlib.util.spec_from_file_location(f"script_{name}", FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_at(FOLDER / f"{name}.py", f"script_{name}")
     main: Any = vars(module)["main"]
     return main
 
