@@ -41,13 +41,13 @@ def copy_rows(
 
 
 def turn_rows(
-    printer: ProductPrinter, source: str, stride: Value, first: Value, last: Value, depth: Value,
-    width: int, to: str,
+    printer: ProductPrinter, source: str, stride: Value, first: Value,
+    last: Value | None, depth: Value, width: int, to: str,
 ) -> None:  # fmt: skip
     """Copy `width` long rows, from `first` on, as `depth` short ones.
 
-    Squares of lanes by lanes are turned in registers. Rows past the last are read as the last:
-    their products are never stored.
+    Squares of lanes by lanes are turned in registers. Rows past the last, if there may be any, are
+    read as the last: their products are never stored.
     """
     emit, lanes = printer.emit, printer.lanes
 
@@ -55,7 +55,8 @@ def turn_rows(
         top = printer.plus(first, printer.times(vector, literal(lanes, INT64)))
         rows: list[Value] = []
         for lane in range(lanes):
-            row = emit.minimum(printer.plus(top, lane), last)
+            row = printer.plus(top, lane)
+            row = row if last is None else emit.minimum(row, last)
             at = printer.at(source, printer.plus(printer.times(row, stride), start))
             rows.append(emit.load(Value(at, printer.dtype), lanes, mask))
         target = printer.times(start, literal(width, INT64))

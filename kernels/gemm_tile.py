@@ -10,7 +10,7 @@ from .control import Carried, is_constant, repeat, when
 from .emitter import Emitter, Value, literal, type_text
 from .expressions import INT32, INT64
 from .gemm_code import ProductPrinter
-from .gemm_pack import mask_part, turn
+from .gemm_pack import mask_part, turn_rows
 from .target import Target
 
 if TYPE_CHECKING:
@@ -213,11 +213,7 @@ class TilePrinter(ProductPrinter):
         return mask_part(self.emit, mask, vector, self.lanes)
 
     def pack(self, b: str, column: Value, vectors: int, depth: Value) -> str:
-        """Copy a panel of the transposed B (n by k) so that its rows are adjacent.
-
-        Squares of lanes by lanes are turned in registers. Rows past the last are read as the last:
-        their products are never stored.
-        """
+        """Copy a panel of the transposed B (n by k) so that its rows are adjacent."""
         emit, lanes, wide = self.emit, self.lanes, vectors * self.lanes
         name = f"%packed{vectors}"
         kind = type_text(self.dtype, 0)
@@ -225,53 +221,8 @@ class TilePrinter(ProductPrinter):
         if slot not in emit.entry:
             emit.entry.append(slot)
 
-        def square(start: Value, vector: Value, mask: Value | None) -> None:
-            top = self.plus(column, self.times(vector, literal(lanes, INT64)))
-            rows = [self.row_of_b(b, self.plus(top, lane), start, mask) for lane in range(lanes)]
-            target = self.times(start, literal(wide, INT64))
-            target = self.plus(target, self.times(vector, literal(lanes, INT64)))
-            for lane, row in enumerate(turn(emit, rows)):
-                at = self.at(self.at(name, target), literal(lane * wide, INT64))
-                emit.store(row, Value(at, self.dtype))
-
-        def strip(start: Value, mask: Value | None) -> Carried:
-            def one(vector: Value, state: Carried) -> Carried:
-                square(start, vector, mask)
-                return state
-
-            return repeat(emit, literal(vectors, INT64), 1, {}, one)
-
-        self.strips(depth, strip)
-        return name
-
-    def row_of_b(self, b: str, row: Value, start: Value, mask: Value | None) -> Value:
-        """Load lanes of one row of the transposed B."""
         n = self.product.n
-        if not (isinstance(n, int) and n % (self.lanes * self.across) == 0):
-            last = self.plus(self.n, -1)
-            if is_constant(row) and is_constant(last):
-                row = literal(min(int(row.text), int(last.text)), INT64)
-            else:
-                row = self.emit.minimum(row, last)
-        at = self.at(self.at(b, self.times(row, self.k)), start)
-        return self.emit.load(Value(at, self.dtype), self.lanes, mask)
-
-    def strips(self, depth: Value, strip: Callable[[Value, Value | None], Carried]) -> None:
-        """Go over the depth in steps of lanes, the last one masked."""
-        emit, lanes = self.emit, self.lanes
-        if is_constant(depth):
-            count = int(depth.text)
-            whole = literal(count // lanes * lanes, INT64)
-            repeat(emit, whole, lanes, {}, lambda start, state: strip(start, None))
-            rest = count % lanes
-            if rest:
-                strip(whole, emit.prefix(rest, lanes))
-            return
-        whole = emit.binary("and", depth, -lanes)
-        repeat(emit, whole, lanes, {}, lambda start, state: strip(start, None))
-
-        def rest_strip(state: Carried) -> Carried:
-            left = emit.cast(emit.sub(depth, whole), INT32)
-            return strip(whole, emit.compare("lt", emit.iota(INT32, lanes), left))
-
-        when(emit, emit.compare("lt", whole, depth), {}, rest_strip)
+        exact = isinstance(n, int) and n % (lanes * self.across) == 0
+        last = None if exact else self.plus(self.n, -1)
+        turn_rows(self, b, self.k, column, last, depth, wide, name)
+        return name

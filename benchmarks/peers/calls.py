@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import cellwire as cw
 
-from .frameworks import HAS_JAX, HAS_TORCH, jax, numbers, torch
-from .workload import OURS, Call, Workload
+from .frameworks import beside_compiled, jax, numbers, torch
+from .workload import Call, Workload
 
 GOAL = 2.0
 """Microseconds."""
@@ -35,9 +33,5 @@ def _jax() -> Call:
 
 def workloads() -> list[Workload]:
     """Return the rows of this family."""
-    peers: dict[str, Any] = {}
-    if HAS_TORCH:
-        peers |= {"torch": lambda: _torch(False), "torch.compile": lambda: _torch(True)}
-    if HAS_JAX:
-        peers["jax"] = _jax
-    return [Workload("call of a one-op graph", 1.0, {OURS: _ours, **peers}, goal=GOAL)]
+    found = beside_compiled(_ours, _torch, _jax)
+    return [Workload("call of a one-op graph", 1.0, found, goal=GOAL)]

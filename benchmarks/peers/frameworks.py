@@ -14,6 +14,11 @@ os.environ.setdefault("OMP_NUM_THREADS", str(THREADS))
 
 import numpy as np  # noqa: E402 - the environment is read when NumPy is loaded
 
+from .workload import OURS, Call  # noqa: E402
+
+Maker = Callable[[], Call]
+"""Makes a contender's call."""
+
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 HAS_JAX = importlib.util.find_spec("jax") is not None
 
@@ -31,6 +36,24 @@ def jax() -> Any:
     import jax
 
     return jax
+
+
+def beside(ours: Maker, of_torch: Maker, of_jax: Maker | None) -> dict[str, Maker]:
+    """Return the contenders of a row: ours and the peers that are installed."""
+    found = {OURS: ours}
+    if HAS_TORCH:
+        found["torch"] = of_torch
+    if HAS_JAX and of_jax is not None:
+        found["jax"] = of_jax
+    return found
+
+
+def beside_compiled(
+    ours: Maker, of_torch: Callable[[bool], Call], of_jax: Maker
+) -> dict[str, Maker]:
+    """The same where ``of_torch`` says whether PyTorch compiles."""
+    found = beside(ours, lambda: of_torch(False), of_jax)
+    return {**found, "torch.compile": lambda: of_torch(True)} if HAS_TORCH else found
 
 
 def numbers(seed: int, *shape: int, scale: float = 1.0) -> np.ndarray:

@@ -6,9 +6,9 @@ from typing import Any
 
 import cellwire as cw
 
-from .frameworks import HAS_JAX, HAS_TORCH, jax, jax_step, numbers, torch, torch_step
+from .frameworks import beside, beside_compiled, jax, jax_step, numbers, torch, torch_step
 from .steps import cellwire_step
-from .workload import OURS, Call, Workload
+from .workload import Call, Workload
 
 BATCH = 32
 SHAPES = ((8, 64, 56, 64), (8, 128, 28, 128), (8, 256, 14, 256), (32, 32, 14, 64), (1, 64, 56, 64))
@@ -100,20 +100,12 @@ def _conv_row(n: int, channels: int, size: int, outer: int) -> Workload:
         run = j.jit(lambda a, b: _jax_conv(a, b, "SAME"))
         return lambda: run(a, b).block_until_ready()
 
-    found: dict[str, Any] = {OURS: ours}
-    if HAS_TORCH:
-        found["torch"] = of_torch
-    if HAS_JAX:
-        found["jax"] = of_jax
+    found = beside(ours, of_torch, of_jax)
     name = f"conv 3x3 ({n}, {channels}, {size}, {outer})"
     return Workload(name, 1.05, found, group="conv 3x3", group_limit=0.95)
 
 
 def workloads() -> list[Workload]:
     """Return the rows of this family."""
-    found: dict[str, Any] = {OURS: _cnn_ours}
-    if HAS_TORCH:
-        found |= {"torch": lambda: _cnn_torch(False), "torch.compile": lambda: _cnn_torch(True)}
-    if HAS_JAX:
-        found["jax"] = _cnn_jax
+    found = beside_compiled(_cnn_ours, _cnn_torch, _cnn_jax)
     return [Workload("LeNet-like CNN, Adam step", 0.5, found), *_conv_rows()]

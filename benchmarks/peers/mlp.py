@@ -6,9 +6,9 @@ from typing import Any
 
 import cellwire as cw
 
-from .frameworks import HAS_JAX, HAS_TORCH, jax, jax_step, numbers, torch, torch_step
+from .frameworks import beside_compiled, jax, jax_step, numbers, torch, torch_step
 from .steps import cellwire_step
-from .workload import OURS, Call, Workload
+from .workload import Call, Workload
 
 BLOCKS, WIDTH, BATCH = 6, 64, 32
 
@@ -148,12 +148,7 @@ def _wide_jax() -> Call:
 
 
 def _row(name: str, limit: float, ours: Any, of_torch: Any, of_jax: Any) -> Workload:
-    found = {OURS: ours}
-    if HAS_TORCH:
-        found |= {"torch": lambda: of_torch(False), "torch.compile": lambda: of_torch(True)}
-    if HAS_JAX:
-        found["jax"] = of_jax
-    return Workload(name, limit, found)
+    return Workload(name, limit, beside_compiled(ours, of_torch, of_jax))
 
 
 def workloads() -> list[Workload]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import cellwire as cw
 
-from .frameworks import HAS_JAX, HAS_TORCH, jax, numbers, torch
-from .workload import OURS, Call, Workload
+from .frameworks import beside_compiled, jax, numbers, torch
+from .workload import Call, Workload
 
 SIZE = 1 << 20
 COEFFICIENT, CUBIC = 0.7978845608028654, 0.044715
@@ -44,9 +44,4 @@ def _jax() -> Call:
 
 def workloads() -> list[Workload]:
     """Return the rows of this family."""
-    peers: dict[str, Any] = {}
-    if HAS_TORCH:
-        peers |= {"torch": lambda: _torch(False), "torch.compile": lambda: _torch(True)}
-    if HAS_JAX:
-        peers["jax"] = _jax
-    return [Workload("GELU over 2^20 floats", 0.9, {OURS: _ours, **peers})]
+    return [Workload("GELU over 2^20 floats", 0.9, beside_compiled(_ours, _torch, _jax))]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import cellwire as cw
 
-from .frameworks import HAS_JAX, HAS_TORCH, jax, numbers, torch
-from .workload import OURS, Call, Workload
+from .frameworks import beside, jax, numbers, torch
+from .workload import Call, Workload
 
 SIZES = (((32, 64, 64), 0.7), ((32, 1024, 1024), 1.05), ((512, 256, 1024), 1.05),
          ((1024, 1024, 1024), 1.1))  # fmt: skip
@@ -33,12 +31,7 @@ def _row(m: int, k: int, n: int, limit: float) -> Workload:
         run = j.jit(j.numpy.matmul)
         return lambda: run(x, y).block_until_ready()
 
-    found: dict[str, Any] = {OURS: ours}
-    if HAS_TORCH:
-        found["torch"] = of_torch
-    if HAS_JAX:
-        found["jax"] = of_jax
-    return Workload(f"gemm {m}x{k}x{n}", limit, found)
+    return Workload(f"gemm {m}x{k}x{n}", limit, beside(ours, of_torch, of_jax))
 
 
 def workloads() -> list[Workload]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import cellwire as cw
 
-from .frameworks import HAS_JAX, HAS_TORCH, jax, jax_step, numbers, torch, torch_step
+from .frameworks import beside, beside_compiled, jax, jax_step, numbers, torch, torch_step
 from .steps import cellwire_step
-from .workload import OURS, Call, Workload
+from .workload import Call, Workload
 
 BATCH, TOKENS, WIDTH, HEADS, INNER = 8, 64, 256, 4, 1024
 STEPS, LSTM_BATCH, LSTM_IN, LSTM_OUT = 32, 16, 64, 128
@@ -83,13 +83,8 @@ def _lstm_torch() -> Call:
 
 def workloads() -> list[Workload]:
     """Return the rows of this family."""
-    layer: dict[str, Any] = {OURS: _layer_ours}
-    lstm: dict[str, Any] = {OURS: _lstm_ours}
-    if HAS_TORCH:
-        layer |= {"torch": lambda: _layer_torch(False), "torch.compile": lambda: _layer_torch(True)}
-        lstm["torch"] = _lstm_torch
-    if HAS_JAX:
-        layer["jax"] = _layer_jax
+    layer = beside_compiled(_layer_ours, _layer_torch, _layer_jax)
+    lstm = beside(_lstm_ours, _lstm_torch, None)
     return [
         Workload("transformer layer, Adam step", 0.85, layer),
         Workload("LSTM 64-128, training step", 0.7, lstm),
