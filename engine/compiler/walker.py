@@ -8,7 +8,6 @@ from __future__ import annotations
 import builtins
 import functools
 import importlib.util
-import inspect
 import sys
 import types
 from collections import Counter
@@ -411,7 +410,7 @@ class Walker:
 
 def runs_code(value: Any, name: str) -> bool:
     """Return whether reading an attribute runs Python code, which is watched when it runs."""
-    found = inspect.getattr_static(type(value), name, None)
+    found = next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
     if isinstance(found, functools.cached_property):
         return name not in getattr(value, "__dict__", ())
     return isinstance(found, property) or isinstance(

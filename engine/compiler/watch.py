@@ -174,7 +174,7 @@ def is_user_code(code: types.CodeType, module: str) -> bool:
         return False  # what dataclasses write for our own classes
     if in_package(path):
         return in_package(path, "engine/nn") and not path.endswith((*OWN_FILES, "__init__.py"))
-    # PySide6, too, puts a function in the place of __import__, of a file of that name.
+    # Qt's binding, too, puts a function in the place of __import__, of a file of that name.
     if path.startswith((*LIBRARIES, "<frozen", "shibokensupport")):
         return False
     return "site-packages" in path or not path.startswith(STDLIB)
