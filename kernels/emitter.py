@@ -409,6 +409,10 @@ class Emitter:
             mask = mask or literal(True, BOOL, x.lanes)
             name = f"llvm.masked.scatter.v{x.lanes}{_short(held)}.v{x.lanes}p0"
             pointers = f"<{x.lanes} x ptr>"
+        elif mask is not None and mask.text == self.prefix(1, x.lanes).text:
+            # A masked store of one lane that was truncated writes as much as before (LLVM 22).
+            self.store(self.first_lane(Value(x.text, held, x.lanes)), address)
+            return
         elif mask is not None:
             name, pointers = f"llvm.masked.store.v{x.lanes}{_short(held)}.p0", "ptr"
         else:

@@ -6,6 +6,7 @@ import ctypes
 from itertools import product
 from typing import Any
 
+import ml_dtypes  # noqa: F401 - it makes NumPy know bfloat16
 import numpy as np
 import pytest
 from cellwire.kernels.loops import (
@@ -466,3 +467,25 @@ def test_a_scatter_add_runs_in_a_plain_loop() -> None:
     out = np.zeros(3, np.float32)
     run(Function("f", (X, Y, labels), ("n",), (loop,)), [data, out, places], [9])
     np.testing.assert_array_equal(out, np.bincount(places, data))
+
+
+NARROWER = [
+    ("f4", "u1"), ("f4", "i1"), ("f4", "i2"), ("f4", "f2"), ("f4", "?"), ("i4", "i1"), ("i4", "u2"),
+    ("i8", "i4"), ("i8", "i2"), ("f8", "f4"), ("f8", "f2"), ("f8", "i4"), ("u2", "u1"),
+    ("f4", "bfloat16"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wide", "narrow"), NARROWER)
+def test_a_tail_of_narrower_numbers_ends_where_they_end(wide: str, narrow: str) -> None:
+    """Tails of every length, one lane above all, leave what follows as it was."""
+    source, target = Buffer("x", np.dtype(wide)), Buffer("y", np.dtype(narrow))
+    for count in range(1, 35):
+        store = Store("y", affine("i"), cast(load(source, affine("i")), target.dtype))
+        function = Function("f", (source, target), (), (Loop("i", count, (store,), True),))
+        given = (np.arange(count) % 2).astype(source.dtype)
+        room = np.full(count * target.dtype.itemsize + 64, 0xA5, np.uint8)
+        run(function, (given, room))
+        made = room[: count * target.dtype.itemsize].view(target.dtype)
+        np.testing.assert_array_equal(made, given.astype(target.dtype))
+        assert (room[count * target.dtype.itemsize :] == 0xA5).all(), count
