@@ -52,7 +52,7 @@ def run_backward(
     for tensor, dout in zip(outputs, douts, strict=True):
         if dout is not None:
             _accumulate(grads, tensor, dout)
-    for entry, needs in reversed(needed_entries(entries, outputs, wrt)):
+    for entry, needs in reversed(call_unwatched(needed_entries, entries, outputs, wrt)):
         if hooked:
             passed.update(_pass_hooks(entry.outputs, grads))
         held = tuple([grads.get(id(tensor)) for tensor in entry.outputs])

@@ -9,9 +9,8 @@ import dis
 import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 RENAMED = {
     "LOAD_FAST_BORROW": "LOAD_FAST",
@@ -41,8 +40,7 @@ LOCAL: Final = frozenset((*dis.haslocal, *dis.hasfree))
 CONVERTERS: Final = (None, str, repr, ascii)
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One byte code instruction in the spelling of Python 3.11."""
 
     name: str

@@ -9,8 +9,7 @@ import collections
 import functools
 import math
 import types
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ MISSING = object()
 Step = tuple[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """A chain of names: where it starts and the attributes and items it follows."""
 
     root: object
@@ -63,6 +61,15 @@ def follow(value: Any, kind: str, name: Any) -> Any:
         return getattr(value, name) if kind == "attr" else value[name]
     except (AttributeError, KeyError, IndexError, TypeError):
         return MISSING
+
+
+def of_class(kind: type, name: str) -> Any:
+    """Return what a class or one of its bases has by a name, None if nothing; runs no code."""
+    for base in kind.__mro__:
+        found = vars(base).get(name, MISSING)
+        if found is not MISSING:
+            return found
+    return None
 
 
 MAX_DEPTH = 8

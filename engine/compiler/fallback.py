@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from .bytecode import instructions_of
-from .chains import MISSING
+from .chains import MISSING, of_class
 from .guards import MUTATORS
 from .traced import TraceBreak, in_package
 
@@ -24,7 +24,7 @@ CHANGING = {"setattr", "__setattr__", "print"}.union(*MUTATORS.values())
 def check_fallback(value: Any, name: str, where: str) -> None:
     """Refuse to read an attribute if that runs a method of the user's that changes something."""
     for hook in ("__getattribute__", "__getattr__"):
-        found = inspect.getattr_static(type(value), hook, None)
+        found = of_class(type(value), hook)
         if not isinstance(found, types.FunctionType) or in_package(found.__code__.co_filename):
             continue
         missing = inspect.getattr_static(value, name, MISSING) is MISSING

@@ -19,7 +19,7 @@ from typing import Any
 from ..parameter import Parameter
 from ..tensor import Tensor
 from .bytecode import Instruction, instructions_of
-from .chains import MISSING, Chain, Step
+from .chains import MISSING, Chain, Step, of_class
 from .effects import UNSTABLE_MODULES, check_lasting, check_stable
 from .fallback import check_fallback
 from .guards import MUTATORS, Reads, is_cell
@@ -410,7 +410,7 @@ class Walker:
 
 def runs_code(value: Any, name: str) -> bool:
     """Return whether reading an attribute runs Python code, which is watched when it runs."""
-    found = next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
+    found = of_class(type(value), name)
     if isinstance(found, functools.cached_property):
         return name not in getattr(value, "__dict__", ())
     return isinstance(found, property) or isinstance(

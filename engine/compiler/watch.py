@@ -20,7 +20,7 @@ from ..ops.primitives import Print
 from ..parameter import Parameter
 from ..tensor import LazyTensor, Tensor
 from .bytecode import KIND_TESTS
-from .chains import Chain
+from .chains import SCALARS, Chain
 from .effects import STDLIB, asked_types, check_builtin, check_library_call, check_locals
 from .given_back import check_given_back
 from .guards import Reads
@@ -28,7 +28,7 @@ from .library import check_given
 from .stores import seeing_loose_stores
 from .trace import Trace
 from .traced import PACKAGE_NAME, TraceBreak, in_package
-from .walker import Walker
+from .walker import NOT_OF_DATA, Walker
 
 PRINT_CODE = Print.__call__.__code__
 MAKING_CODES = {id(kind.__init__.__code__) for kind in (Tensor, LazyTensor, Parameter)}
@@ -64,7 +64,7 @@ class Watch:
         self.trace = innermost if isinstance(innermost, Trace) else None
         self.reads = reads
         self.see = see
-        self.seen: set[tuple[int, ...]] = set()
+        self.seen: dict[tuple[int, ...], list[tuple[str, str]]] = {}
         self.walked: dict[int, list[tuple[str, str]]] = {}
         self.user: dict[int, bool] = {}
         """Whether code is walked, by identity: hashing code takes longer than all the rest."""
@@ -183,7 +183,7 @@ def is_user_code(code: types.CodeType, module: str) -> bool:
 def walk_frame(
     frame: types.FrameType,
     reads: Reads,
-    seen: set[tuple[int, ...]],
+    seen: dict[tuple[int, ...], list[tuple[str, str]]],
     live: Container[int],
 ) -> list[tuple[str, str]]:
     """Guard the outside reads of the function that ``frame`` has just entered.
@@ -195,10 +195,11 @@ def walk_frame(
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     arguments = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
     closure = [frame.f_locals.get(name) for name in code.co_freevars]
-    key = (id(code), *(id(value) for value in (*arguments.values(), *closure)))
+    own = in_package(code.co_filename)
+    marks = [_mark(value, code, reads) if own else id(value) for value in arguments.values()]
+    key = (id(code), *marks, *map(id, closure))
     if key in seen:
-        return []
-    seen.add(key)
+        return seen[key]
     first = not reads.walked
     reads.walked.add(code)
     if code.co_argcount and code.co_varnames[0] in arguments:
@@ -207,7 +208,17 @@ def walk_frame(
         for name, value in arguments.items():
             if id(value) in reads.promoted:
                 raise TraceBreak(f"the type of the number {name!r} is asked for")
-    return [*Walker(frame, arguments, reads, live, first).run(), *asked_types(code)]
+    seen[key] = [*Walker(frame, arguments, reads, live, first).run(), *asked_types(code)]
+    return seen[key]
+
+
+def _mark(value: Any, code: types.CodeType, reads: Reads) -> int:
+    """Return what tells whether our own code reads the same from outside by another argument."""
+    if isinstance(value, Parameter):
+        alike = NOT_OF_DATA.isdisjoint(code.co_names)
+    else:
+        alike = isinstance(value, (*SCALARS, Tensor))
+    return -id(type(value)) if alike and id(value) not in reads.promoted else id(value)
 
 
 def _guard_reached(code: types.CodeType, kind: type, reads: Reads) -> None:
