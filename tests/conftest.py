@@ -9,7 +9,9 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -30,6 +32,19 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("CELLWIRE_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
         patch.setenv("CELLWIRE_KEPT_PLANS", "0")  # each test of a pass runs the pass
         yield
+
+
+_FIRST: dict[str, Any] = {}
+"""The state that each file's own generator of numbers begins in."""
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_in_any_order(request: pytest.FixtureRequest) -> None:
+    """Let each test draw what it draws when it runs first, from its file's ``RNG``."""
+    generator = getattr(request.module, "RNG", None)
+    if isinstance(generator, np.random.Generator):
+        bits = generator.bit_generator
+        bits.state = _FIRST.setdefault(request.module.__name__, bits.state)
 
 
 @pytest.fixture

@@ -27,7 +27,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 F32 = np.float32
-rng = np.random.default_rng(7)
 
 
 def normal(*shape: int, dtype: Any = F32) -> np.ndarray:
