@@ -95,6 +95,26 @@ def test_a_container_too_large_to_watch_is_a_reason() -> None:
     assert run(one(0.0)).item() == 5001
 
 
+def test_a_long_tuple_of_what_cannot_change_is_watched_as_a_whole() -> None:
+    scales: tuple[Any, ...] = tuple(float(i) for i in range(5000))
+    weights: tuple[Any, ...] = tuple(cw.Parameter(np.float32(i), f"w{i}") for i in range(2000))
+
+    def fn(x: Any) -> Any:
+        return x * scales[3] + weights[2]
+
+    run = cw.jit(fn, fullgraph=True)
+    assert run(one()).item() == 5
+    weights[2].set_data(np.float32(7))
+    assert run(one()).item() == 10
+    scales = (*scales[:3], 30.0)
+    assert run(one()).item() == 37
+    weights = weights[5:]
+    assert run(one()).item() == 37
+    scales = tuple([float(i)] for i in range(5000))
+    with pytest.raises(JitError, match="scales is too large"):
+        run(one())
+
+
 def test_getattr_and_hasattr_are_guarded() -> None:
     setting = types.SimpleNamespace(factor=1.0)
 

@@ -15,6 +15,8 @@ import numpy as np
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
+CHANGEABLE = (*CONTAINERS, np.ndarray, functools.partial, bytearray)
+"""What the same object may hold something else in, as far as ``snapshot`` looks into objects."""
 MISSING = object()
 
 Step = tuple[str, object]
@@ -95,6 +97,8 @@ def snapshot(value: Any, depth: int = MAX_DEPTH) -> Any:
     if isinstance(value, SCALARS):
         return (type(value), value)
     if isinstance(value, CONTAINERS):
+        if _is_long_and_lasting(value):
+            return Held(value)
         if not depth or len(value) > MAX_ITEMS:
             raise TooLargeError
         if isinstance(value, dict):
@@ -115,6 +119,13 @@ def snapshot(value: Any, depth: int = MAX_DEPTH) -> Any:
     if isinstance(value, bytearray):
         return (bytearray, bytes(value))
     return Held(value)
+
+
+def _is_long_and_lasting(value: object) -> bool:
+    """Return whether this is a tuple that always holds the same, with many items to look at."""
+    if not isinstance(value, tuple) or len(value) <= MAX_ITEMS:
+        return False
+    return not any(isinstance(item, CHANGEABLE) for item in value)
 
 
 class Held:

@@ -38,18 +38,21 @@ class Dependences:
     def convex(self, numbers: Sequence[int]) -> bool:
         """Return whether no path leaves these groups and comes back to them.
 
-        It is looked for from both ends in turn: one of them often leads nowhere soon.
+        It is looked for from both ends in turn: one of them often leads nowhere soon, and where
+        both meet there is one.
         """
         start = min(self.first[number] for number in numbers)
         end = max(self.high[number] for number in numbers)
         back = [n for number in numbers for n in self.needs[number] if n not in numbers]
         forth = [n for number in numbers for n in self.readers[number] if n not in numbers]
         needed, reached = set(back), set(forth)
+        if not needed.isdisjoint(reached):
+            return False
         while back and forth:
             number = back.pop()
             if self.high[number] >= start:
                 for other in self.needs[number]:
-                    if other in numbers:
+                    if other in numbers or other in reached:
                         return False
                     if other not in needed:
                         needed.add(other)
@@ -57,7 +60,7 @@ class Dependences:
             number = forth.pop()
             if self.first[number] <= end:
                 for other in self.readers[number]:
-                    if other in numbers:
+                    if other in numbers or other in needed:
                         return False
                     if other not in reached:
                         reached.add(other)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import collections
 import copy
-import functools
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ import numpy as np
 from ..autograd.tensor_hooks import hooks_of
 from ..parameter import Parameter, switches
 from ..tensor import Tensor
-from .chains import CONTAINERS, MAX_DEPTH, SCALARS, Chain, Held, TooLargeError, snapshot
+from .chains import CHANGEABLE, MAX_DEPTH, SCALARS, Chain, Held, TooLargeError, snapshot
 from .functions import Functions
 from .traced import TraceBreak, in_package
 
@@ -46,8 +45,6 @@ MUTATORS = {
     },
     bytearray: {"append", "extend", "pop", "remove", "clear", "insert", "reverse"},
 }
-CHANGEABLE = (*CONTAINERS, np.ndarray, functools.partial, bytearray)
-"""What the same object may hold something else in, as far as ``snapshot`` looks into objects."""
 NO_MEMBERS = (Tensor, type, types.FunctionType, types.ModuleType)
 CELL_STATE = (
     (("attr", "_cells"),),

@@ -32,6 +32,7 @@ from .arguments import (
 from .background import Background, StillCompilingError
 from .chains import Held
 from .explaining import explanation
+from .garbage import without_collections
 from .graph_op import GraphOp
 from .guards import Reads
 from .kept import kept_for
@@ -398,7 +399,8 @@ class Jitted:
     def _compiled(self, key: object, family: Family, given: Arguments) -> Specialisation:
         """Compile one path, now or in the background."""
         if self.background is None:
-            return compile_call(family.made(self.function, given), given)
+            with without_collections():
+                return compile_call(family.made(self.function, given), given)
         make = functools.partial(family.made, self.function, given)
         return self.background.path(key, make, given)
 

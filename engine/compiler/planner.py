@@ -35,7 +35,7 @@ from .runs import HostCall, NativeRun, Plan, Reader, Tap
 from .space import Space
 from .write_back import copy_kernel
 
-DIRECT_SLOTS = 2048
+DIRECT_SLOTS = 1 << 14
 """Plans with more arrays than this pass only those that a run needs."""
 
 

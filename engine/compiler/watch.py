@@ -7,7 +7,6 @@ What acts outside the graph, or gives another value at every call, is a reason n
 from __future__ import annotations
 
 import functools
-import gc
 import sys
 import sysconfig
 import types
@@ -22,6 +21,7 @@ from ..tensor import LazyTensor, Tensor
 from .bytecode import KIND_TESTS
 from .chains import SCALARS, Chain
 from .effects import STDLIB, asked_types, check_builtin, check_library_call, check_locals
+from .garbage import without_collections
 from .given_back import check_given_back
 from .guards import Reads
 from .library import check_given
@@ -48,7 +48,7 @@ OWN_FILES = ("cell.py", "hooks.py", "precision.py", "registration.py", "state_di
 @contextmanager
 def watching(reads: Reads) -> Iterator[None]:
     """Collect what every Python function entered in the body reads from outside."""
-    with _without_collections(), seeing_loose_stores(reads) as see:
+    with without_collections(), seeing_loose_stores(reads) as see:
         watch = Watch(reads, see)
         with _profiled_by(watch.on_event):
             yield
@@ -139,18 +139,6 @@ def _profiled_by(on_event: Callable[[types.FrameType, str, Any], None]) -> Itera
         else:  # cProfile's object, which hooks itself in
             sys.setprofile(None)
             outer.enable()
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Put off garbage collections: callbacks of `gc` would seem to be called by the traced code."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _note_born(frame: types.FrameType, reads: Reads) -> None:
