@@ -10,6 +10,8 @@ from .conv_direct import DirectConv, PackWeights, is_direct
 from .conv_ending import Ending
 from .conv_strided import StridedGrad
 from .conv_weight_grad import UnpackSums, WeightGrad
+from .conv_winograd import TransformWeights, WinogradConv
+from .conv_winograd_choice import strip_rows
 from .expressions import DType
 from .naming import kernel_name
 from .native import Kernel
@@ -71,8 +73,13 @@ def conv_calls(conv: Convolution, threads: int, ending: Ending | None = None) ->
     """Return the calls for so many threads; an ending, for forward only, is done by the last."""
     if conv.kind == "weight_grad":
         return _weight_grad(conv, threads)
-    direct = is_direct(conv.kind, conv.window)
-    return _direct(conv, threads, ending) if direct else _strided_grad(conv, threads)
+    if not is_direct(conv.kind, conv.window):
+        return _strided_grad(conv, threads)
+    sizes = (conv.images, conv.channels, conv.filters, conv.groups)
+    rows = strip_rows(conv.kind, conv.window, sizes, conv.dtype, threads)
+    if rows is not None:
+        return _winograd(conv, rows, threads, ending)
+    return _direct(conv, threads, ending)
 
 
 def _direct(conv: Convolution, threads: int, ending: Ending | None) -> ConvCalls:
@@ -122,6 +129,26 @@ def _pieces(conv: Convolution, threads: int) -> int:
 
     best = min(map(waste, enough))
     return next(p for p in enough if waste(p) <= best * 1.01)
+
+
+def _winograd(conv: Convolution, rows: int, threads: int, ending: Ending | None) -> ConvCalls:
+    args = (conv.kind, conv.window, conv.channels, conv.filters, rows)
+    kernel = WinogradConv("", *args, ending)
+    kernel = replace(kernel, name=kernel_name("winograd", kernel.text))
+    transform = TransformWeights(kernel_name("transform", *args[:4], kernel.tiling), kernel)
+    room = max(kernel.workspace, transform.workspace)
+    step = room * conv.dtype.itemsize
+    others = (0,) * (len(ending.reaches) if ending else 0)
+    writes: Role = "image" if conv.kind == "input_grad" else "out"
+    blocks = Rows(1, (0, 0, 0), (0, 0, step), first=0)
+    units = Rows(1, (0,) * 5 + others, (0, 0, 0, 0, step, *others), first=0)
+    buffers: tuple[Role, ...] = ("image", "weight", "out", "packed", "workspace")
+    ints = (0, conv.images * kernel.strips)
+    calls = [
+        ConvCall(transform, buffers[1:2] + buffers[3:], (0, kernel.blocks), "packed", blocks),
+        ConvCall(kernel, buffers, ints, writes, units, len(others)),
+    ]
+    return ConvCalls(calls, {"packed": kernel.packed_size, "workspace": threads * room})
 
 
 def _weight_grad(conv: Convolution, threads: int) -> ConvCalls:

@@ -125,11 +125,19 @@ class DirectPrinter:
     ) -> None:
         """Print the blocks of filters over one strip."""
         conv, emit, write = self.conv, self.emit, self.write
-        plane = conv.size[0] * conv.size[1]
         if conv.strip.is_copied:
             emit.line(f"call void @{conv.name}.copy(ptr {source}, ptr {strip}, i64 {top.text})")
         else:
             strip = write.at(source, write.times(top, conv.view.stride[0] * conv.strip.pitch))
+
+        self.blocks(write, strip, weight, targets, literal(conv.strip.rows, INT64))
+
+    def blocks(
+        self, write: Writer, strip: str, weight: str, targets: list[str], lines: Value
+    ) -> None:
+        """Print the blocks of filters over so many rows of a strip that is there."""
+        conv, emit = self.conv, write.emit
+        plane = conv.size[0] * conv.size[1]
 
         def block(b: Value, state: Carried) -> Carried:
             start = write.up_to(b, conv.block, max(conv.weights.outputs - conv.block, 0))
@@ -140,14 +148,14 @@ class DirectPrinter:
             planes = write.times(start, plane)
             ends = self.moved(write, targets[1:], planes, start)
             pointers = (strip, write.at(weight, at), write.at(targets[0], planes), *ends)
-            shown = ", ".join(f"ptr {p}" for p in pointers)
+            shown = ", ".join([*(f"ptr {p}" for p in pointers), f"i64 {lines.text}"])
             emit.line(f"call void @{conv.name}.rows({shown})")
             return state
 
         repeat(emit, literal(conv.blocks, INT64), 1, {}, block)
 
     def rows(self) -> str:
-        """Print the function that computes a strip's rows of one block of filters."""
+        """Print the function that computes so many of a strip's rows of one block of filters."""
         conv = self.conv
         emit, write = self._begin()
         tiling, width = conv.tiling, conv.size[1]
@@ -173,8 +181,9 @@ class DirectPrinter:
             repeat(emit, literal(-(-width // wide), INT64), 1, {}, tile)
             return state
 
-        repeat(emit, literal(conv.strip.rows, INT64), 1, {}, row)
+        repeat(emit, Value("%lines", INT64), 1, {}, row)
         params = ["ptr %source", "ptr %weight", "ptr %target", *(f"ptr {end}" for end in ends)]
+        params.append("i64 %lines")
         return emit.define(f"{conv.name}.rows", params)
 
     def over_filters(self, write: Writer, source: str, places: list[str]) -> None:

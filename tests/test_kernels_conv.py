@@ -298,7 +298,7 @@ def test_small_batches_are_cut_by_rows_and_large_weights_are_packed_once() -> No
     (call,) = conv_calls(Convolution("forward", window, 1, 8, 32, 1, FLOAT32), 2).calls
     assert isinstance(call.kernel, DirectConv)
     assert call.kernel.pieces >= 4
-    pack, conv = conv_calls(Convolution("forward", window, 8, 256, 256, 1, FLOAT32), 2).calls
+    pack, conv = conv_calls(Convolution("forward", window, 8, 256, 256, 1, FLOAT64), 2).calls
     assert isinstance(pack.kernel, PackWeights)
     assert isinstance(conv.kernel, DirectConv)
     assert conv.kernel.pieces == 1

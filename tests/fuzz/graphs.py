@@ -22,6 +22,7 @@ from cellwire.engine.dtype import dtype_of
 from cellwire.engine.ops.registry import Host, Pointwise, View, apply, own_trace
 from cellwire.engine.shape import Aval
 from cellwire.engine.tensor import Tensor
+from cellwire.kernels import conv_winograd_choice
 
 from .graph_steps import DTYPES, MOST, STEPS, random_array, random_shape
 from .oracle import purely_eager
@@ -43,10 +44,12 @@ class GraphCase:
     writes: dict[int, int] = field(default_factory=dict)
     threads: int = 1
     derive: bool = False
+    winograd: bool = False
 
     def __str__(self) -> str:
         lines = [f"graph of seed {self.seed}, {self.threads} threads, taps {self.taps},"
-                 f" writes {self.writes}{', with gradient' if self.derive else ''}"]  # fmt: skip
+                 f" writes {self.writes}{', with gradient' if self.derive else ''}"
+                 f"{', by Winograd' if self.winograd else ''}"]  # fmt: skip
         lines.append(str(self.graph))
         for value, array in zip(self.graph.inputs, self.arrays, strict=True):
             text = np.array2string(array, threshold=12, edgeitems=3).replace("\n", "")
@@ -107,15 +110,18 @@ def _situated(rng: np.random.Generator, case: GraphCase) -> GraphCase:
                 writes[position] = fits[rng.integers(len(fits))]
     derive = bool(rng.random() < 0.35)
     threads = int(rng.choice([1, 1, 2, 3]))
-    return replace(case, taps=taps, writes=writes, threads=threads, derive=derive)
+    winograd = bool(rng.random() < 0.5)
+    found = replace(case, taps=taps, writes=writes, threads=threads, derive=derive)
+    return replace(found, winograd=winograd)
 
 
 @contextlib.contextmanager
-def threads_for_all(count: int) -> Iterator[None]:
+def threads_for_all(count: int, keep: bool = True) -> Iterator[None]:
     """Cut whatever can be cut for so many threads, however little it is worth."""
     saved = cutting.WORTH_A_MEETING, cutting.WORTH_SHARING, planner.thread_count
     kept = os.environ.get("CELLWIRE_KEPT_PLANS")
-    os.environ["CELLWIRE_KEPT_PLANS"] = "1" if count == 1 else "0"  # plans on disk are not ours
+    usual = keep and count == 1
+    os.environ["CELLWIRE_KEPT_PLANS"] = "1" if usual else "0"  # plans on disk are not ours
     if count > 1:
         cutting.WORTH_A_MEETING = cutting.WORTH_SHARING = 0.0
     planner.thread_count = lambda: count  # pyright: ignore[reportAttributeAccessIssue]
@@ -129,10 +135,32 @@ def threads_for_all(count: int) -> Iterator[None]:
             os.environ["CELLWIRE_KEPT_PLANS"] = kept
 
 
+@contextlib.contextmanager
+def winograd_for_all(chosen: bool) -> Iterator[None]:
+    """Convolve by Winograd's algorithm whatever can be, however little it is worth."""
+    names = ("GAIN", "WORTH_COMPILING", "FEWEST")
+    saved = [getattr(conv_winograd_choice, name) for name in names]
+    for name, value in zip(names, (np.inf, 0, 1), strict=True):
+        if chosen:
+            setattr(conv_winograd_choice, name, value)
+    try:
+        yield
+    finally:
+        for name, value in zip(names, saved, strict=True):
+            setattr(conv_winograd_choice, name, value)
+
+
+def _compiled(case: GraphCase, graph: Graph, **options: Any) -> Plan:
+    """Compile a graph as the case says; eager convolutions stay direct ones."""
+    with winograd_for_all(case.winograd):
+        return compile_graph(graph, **options)
+
+
 def check_graph(case: GraphCase) -> str:
     """Return what the compiler does wrong with a case; empty if nothing."""
     try:
-        with threads_for_all(case.threads), np.errstate(all="ignore"), warnings.catch_warnings():
+        threads = threads_for_all(case.threads, keep=not case.winograd)
+        with threads, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             found = _check_plan(case)
             return found or (_check_gradient(case) if case.derive else "")
@@ -147,7 +175,7 @@ def _check_plan(case: GraphCase) -> str:
         wanted = interpret(graph, [a.copy() for a in arrays])
     except BUILD_ERRORS:  # data that an op refuses: there is nothing to compare with
         return ""
-    plan = compile_graph(graph, taps=case.taps, writes=dict(case.writes))
+    plan = _compiled(case, graph, taps=case.taps, writes=dict(case.writes))
     for turn in ("first", "second"):
         given = [a.copy() for a in arrays]
         if case.taps:
@@ -158,7 +186,7 @@ def _check_plan(case: GraphCase) -> str:
         else:
             found = plan(*given)
         copies = [np.array(a) for a in found]
-        trouble = _compare(graph, arrays, copies, wanted)
+        trouble = _compare(case, graph, arrays, copies, wanted)
         trouble = trouble or _compare_inputs(case, plan, given, copies)
         if not trouble and _scribble(plan, given, found):
             trouble = _compare_inputs(case, plan, given, copies)
@@ -182,12 +210,16 @@ def _compare_taps(case: GraphCase, seen: Sequence[tuple[Value, np.ndarray]]) -> 
         return f"taps {case.taps} were to be seen, {[v for v, _ in seen]} were"
     graph = replace(case.graph, outputs=tuple(v for v, _ in seen))
     wanted = interpret(graph, case.arrays)
-    trouble = _compare(graph, case.arrays, [a for _, a in seen], wanted)
+    trouble = _compare(case, graph, case.arrays, [a for _, a in seen], wanted)
     return trouble and f"tapped {trouble}"
 
 
 def _compare(
-    graph: Graph, arrays: Arrays, found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]
+    case: GraphCase,
+    graph: Graph,
+    arrays: Arrays,
+    found: Sequence[np.ndarray],
+    wanted: Sequence[np.ndarray],
 ) -> str:
     if len(found) != len(wanted):
         return f"{len(found)} outputs instead of {len(wanted)}"
@@ -198,10 +230,11 @@ def _compare(
         if alike and mine.tobytes() == np.ascontiguousarray(eager).tobytes():
             continue
         if allowed is None:
-            allowed = spread(graph, arrays)
+            allowed = spread(graph, arrays, winograd=case.winograd)
         if not mismatch(mine, replace(allowed[at], base=eager), signs=signs):
             continue
-        wider = spread(replace(graph, outputs=(graph.outputs[at],)), arrays, 12, 6.0)[0]
+        alone = replace(graph, outputs=(graph.outputs[at],))
+        wider = spread(alone, arrays, 12, 6.0, case.winograd)[0]
         trouble = mismatch(mine, replace(wider, base=eager), signs=signs)
         # An op's NumPy kernel and the ops that it is made of may round to two sides of a threshold.
         if trouble and mismatch(mine, wider, signs=signs):
@@ -268,16 +301,16 @@ def _check_gradient(case: GraphCase) -> str:
         wanted = _eager_gradient(graph, case.arrays, douts, wrt)
     except BUILD_ERRORS:  # an op without a second rule, alike in eager mode
         return ""
-    forward = compile_graph(derivative.forward)(*[a.copy() for a in case.arrays])
+    forward = _compiled(case, derivative.forward)(*[a.copy() for a in case.arrays])
     kept = forward[len(graph.outputs) :]
-    found = compile_graph(derivative.backward)(*kept, *douts)
+    found = _compiled(case, derivative.backward)(*kept, *douts)
     whole = Graph(
         (*graph.inputs, *derivative.backward.inputs[len(kept) :]),
         (*graph.nodes, *derivative.backward.nodes),
         derivative.backward.outputs,
         {**graph.constants, **derivative.backward.constants},
     )
-    trouble = _compare(whole, [*case.arrays, *douts], found, wanted)
+    trouble = _compare(case, whole, [*case.arrays, *douts], found, wanted)
     return trouble and f"gradient {trouble}"
 
 

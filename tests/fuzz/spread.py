@@ -44,16 +44,23 @@ class Spread:
 
 
 def spread(
-    graph: Graph, arrays: Sequence[np.ndarray], runs: int = 2, ulps: float = ULPS
+    graph: Graph,
+    arrays: Sequence[np.ndarray],
+    runs: int = 2,
+    ulps: float = ULPS,
+    winograd: bool = False,
 ) -> list[Spread]:
-    """Return for each output of the graph how far rounding may move it."""
+    """Return for each output of the graph how far rounding may move it.
+
+    With ``winograd`` convolutions round by the largest pixels and weights of a window.
+    """
     whole = expand(graph)
     written = {v for node in graph.nodes if node.op.name == "cast" for v in node.outputs}
     base = _run(whole, arrays, None, 0.0, written)
     far = [np.zeros(array.shape) for array in base]
     for seed in range(runs):
         try:
-            moved = _run(whole, arrays, np.random.default_rng(seed), ulps, written)
+            moved = _run(whole, arrays, np.random.default_rng(seed), ulps, written, winograd)
         except IndexError:  # a position moved out of its range
             continue
         for at, (one, other) in enumerate(zip(base, moved, strict=True)):
@@ -78,6 +85,7 @@ def _run(
     rng: np.random.Generator | None,
     ulps: float,
     written: Collection[Value],
+    winograd: bool = False,
 ) -> list[np.ndarray]:
     values = dict(graph.constants)
     values.update(zip(graph.inputs, arrays, strict=True))
@@ -97,6 +105,8 @@ def _run(
         results = [np.asarray(r) for r in (found if isinstance(found, tuple) else (found,))]
         if inexact and rng is not None:
             results = [_moved(array, rng, ulps) for array in results]
+            if winograd and _is_of_windows(node):
+                results = [_moved_by_window(node, given, results[0], rng, ulps)]
         values.update(zip(node.outputs, results, strict=True))
         for value in (*node.inputs, *node.outputs):
             if last.get(value, -1) <= position:
@@ -124,6 +134,28 @@ def _moved(
     moved = wide * factors + np.where((wide == 0) & (not zeros), 0.0, steps)
     either = rng.choice([-1.0, 1.0], array.shape)  # the sign of NaN means nothing
     return np.asarray(np.where(np.isnan(wide), np.copysign(np.nan, either), moved), array.dtype)
+
+
+def _is_of_windows(node: Node) -> bool:
+    """Return whether a node may be computed by Winograd's algorithm."""
+    named = node.op.name in ("conv2d", "conv2d_input_grad")
+    return named and node.inputs[1].sizes[2:] == (3, 3)
+
+
+@np.errstate(all="ignore")
+def _moved_by_window(
+    node: Node,
+    given: Sequence[np.ndarray],
+    result: np.ndarray,
+    rng: np.random.Generator,
+    ulps: float,
+) -> np.ndarray:
+    """Return a convolution moved in units of its pixels times the largest weight of each filter."""
+    sizes = [np.abs(array) for array in given]
+    sizes[1] = np.broadcast_to(sizes[1].max((2, 3), keepdims=True), sizes[1].shape).copy()
+    far = np.asarray(run_kernel(node.op, tuple(sizes), node.attributes)).astype(np.float64)
+    far = float(finfo(result.dtype).eps) * ulps * np.where(np.isfinite(far), far, 0.0)
+    return np.asarray(result + far * rng.uniform(-1, 1, far.shape), result.dtype)
 
 
 def _reordered(node: Node, array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
