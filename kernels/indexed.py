@@ -37,6 +37,13 @@ def labels(dtype: DType) -> Function:
     return _looked_at("labels", dtype, dtype, ("n", "size", "ignored"), wrong, place)
 
 
+def chances(dtype: DType) -> Function:
+    """Build (given, out, status; n): numbers in 0..1."""
+    place = Var("place", dtype)
+    wrong = call("not", call("and", place >= 0, place <= 1))
+    return _looked_at("chances", dtype, dtype, ("n",), wrong, place)
+
+
 def _looked_at(
     name: str, dtype: DType, made: DType, ints: tuple[str, ...], wrong: Expr, found: Expr
 ) -> Function:
@@ -46,9 +53,9 @@ def _looked_at(
     loop = Loop(
         "i", "n",
         (
-            Let("place", cast(load(given, affine("i")), INT64)),
+            Let("place", cast(load(given, affine("i")), found.dtype)),
             Let("bad", wrong),
-            Store("out", affine("i"), cast(select(bad, const(0, INT64), found), made)),
+            Store("out", affine("i"), cast(select(bad, const(0, found.dtype), found), made)),
             Reduce("first", select(bad, Var("i"), const(_MOST, INT64))),
         ),
         True, (Accumulator("first", "min", INT64),),

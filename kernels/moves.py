@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .expressions import DType, Expr, Index, affine, const
+from .expressions import DType, Expr, Index, affine, cast, const
 from .loops import Buffer, Extent, Function, Loop, Statement, Store, load
 
 
@@ -87,6 +87,14 @@ def assemble(
     extents += [] if fill is None else [fill[0]]
     named = dict.fromkeys(extent for extent in extents if isinstance(extent, str))
     return Function(name, (*buffers, Buffer("to", dtype)), ("n", *named), (loop,))
+
+
+def converted(source: DType, target: DType) -> Function:
+    """Build (from, to; n): numbers in another dtype."""
+    given = Buffer("from", source)
+    store = Store("to", affine("i"), cast(load(given, affine("i")), target))
+    loop = Loop("i", "n", (store,), True)
+    return Function("converted", (given, Buffer("to", target)), ("n",), (loop,))
 
 
 def _at(names: Sequence[str], strides: Sequence[Extent], offset: Extent) -> Index:

@@ -21,10 +21,13 @@ from .target import Target
 
 NUMBERS: Final = 8
 """Numbers of 32 bits in a block."""
-COUNTS: Final = {"kept": 8, "float32": 8, "float64": 4}
-"""What a block gives, by kind."""
-WIDTHS: Final = {"kept": 1, "float32": 4, "float64": 8}
+COUNTS: Final = {"kept": 8, "float32": 8, "float64": 4, "words": 4}
+"""What a block gives, by kind; words are the block as it is."""
+WIDTHS: Final = {"kept": 1, "float32": 4, "float64": 8, "words": 8}
 """Bytes of each."""
+_VECTORS: Final = {
+    "kept": "<8 x i8>", "float32": "<8 x float>", "float64": "<4 x double>", "words": "<4 x i64>",
+}  # fmt: skip
 _ROUNDS: Final = 10
 _MULTIPLIERS: Final = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 _STEPS: Final = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
@@ -156,7 +159,9 @@ def _store(emit: Emitter, kind: str, words: list[Value], index: Value) -> None:
         emit.line(f"{name} = insertelement <4 x i64> {vector}, i64 {word.text}, i32 {lane}")
         vector = name
     numbers, upper, made, held, offset, place = (emit.fresh("w") for _ in range(6))
-    if kind == "float64":
+    if kind == "words":
+        held = vector
+    elif kind == "float64":
         emit.line(f"{upper} = lshr <4 x i64> {vector}, splat (i64 11)")
         emit.line(f"{made} = uitofp <4 x i64> {upper} to <4 x double>")
         emit.line(f"{held} = fmul <4 x double> {made}, splat (double {_bits(2.0**-53)})")
@@ -169,10 +174,9 @@ def _store(emit: Emitter, kind: str, words: list[Value], index: Value) -> None:
     elif kind == "kept":
         emit.line(f"{made} = icmp uge <8 x i32> {upper}, %limit")
         emit.line(f"{held} = zext <8 x i1> {made} to <8 x i8>")
-    shown = {"kept": "<8 x i8>", "float32": "<8 x float>", "float64": "<4 x double>"}[kind]
     emit.line(f"{offset} = mul i64 {index.text}, {WIDTHS[kind] * COUNTS[kind]}")
     emit.line(f"{place} = getelementptr i8, ptr %out, i64 {offset}")
-    emit.line(f"store {shown} {held}, ptr {place}, align 1")
+    emit.line(f"store {_VECTORS[kind]} {held}, ptr {place}, align 1")
 
 
 def _bits(number: float) -> str:

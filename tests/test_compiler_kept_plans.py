@@ -70,6 +70,19 @@ def test_a_plan_is_found_and_gives_the_same(nothing_is_fused: Any, cache: Path) 
         plan.compile_graph(graph_of(factor=3.0))
 
 
+def test_a_plan_that_draws_is_found(nothing_is_fused: Any) -> None:
+    def noisy(x: Any, w: Any) -> Any:
+        return model(x, w)[0] + ops.randn(4, 8)
+
+    def drawn() -> np.ndarray:
+        cw.set_seed(3)
+        return cw.jit(noisy, fullgraph=True)(*map(cw.Tensor, ARRAYS)).asnumpy()
+
+    first = drawn()
+    nothing_is_fused()
+    np.testing.assert_array_equal(drawn(), first)
+
+
 def test_a_training_step_is_found_and_updates_in_place(nothing_is_fused: Any) -> None:
     def losses() -> list[float]:
         cw.set_seed(1)

@@ -9,6 +9,7 @@ import cellwire as cw
 import numpy as np
 import pytest
 from cellwire.engine.compiler.jit import explain
+from cellwire.kernels import streams
 
 ops = cw.ops
 RNG = np.random.default_rng(11)
@@ -43,6 +44,21 @@ CASES: dict[str, tuple[Callable[[cw.Tensor], cw.Tensor], cw.Tensor]] = {
     "own stream": (lambda x: ops.dropout(x, 0.3, seed=3), tensor(40)),
     "gradient": (lambda x: DERIVE(x), tensor(9, 33)),  # noqa: PLW0108 - a trace enters functions
     "uniform": (lambda x: x + ops.rand(4, 33), tensor(4, 33)),
+    "uniform whole": (lambda x: ops.uniform((4, 33), 3, 9, dtype=cw.int32), tensor(1)),
+    "normal": (lambda x: x + ops.standard_normal((4, 33)), tensor(4, 33)),
+    "normal, tails too": (lambda x: ops.randn(70_000), tensor(1)),
+    "normal float64": (lambda x: ops.randn(70_000, dtype=cw.float64), tensor(1)),
+    "normal float16": (lambda x: ops.randn(999, dtype=cw.float16), tensor(1)),
+    "normal by tensors": (lambda x: ops.normal((4, 33), 0.5, x), tensor(4, 33)),
+    "few whole numbers": (lambda x: ops.randint(-3, 9, (7, 5)), tensor(1)),
+    "all whole numbers": (lambda x: ops.randint(-(2**63), 2**63, (7, 5)), tensor(1)),
+    "whole float32": (lambda x: ops.randint_like(x, 0, 5), tensor(40)),
+    "one whole number": (lambda x: ops.randint(4, 5, (3,)), tensor(1)),
+    "order": (lambda x: ops.randperm(300), tensor(1)),
+    "order from 3 on": (lambda x: ops.randperm(30, offset=3, dtype=cw.int32), tensor(1)),
+    "shuffled": (lambda x: ops.shuffle(x), tensor(70, 2)),  # noqa: PLW0108
+    "laplace": (lambda x: ops.standard_laplace((5, 7)), tensor(1)),
+    "bernoulli": (lambda x: ops.bernoulli(x, 0.3) + ops.bernoulli(x, x), ops.sigmoid(tensor(90))),
     "uniform float64": (lambda x: x + ops.rand(3, 7, dtype=cw.float64), tensor(3, 7, dtype=float)),
 }
 
@@ -52,7 +68,23 @@ def test_compiled_code_draws_as_eager(name: str) -> None:
     fn, given = CASES[name]
     eager, compiled = both(fn, given)
     np.testing.assert_array_equal(compiled, eager)
+    assert compiled.dtype == eager.dtype
     assert "host" not in str(explain(fn)(given))
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5, np.nan])
+def test_no_probability_is_an_error_in_compiled_code_too(wrong: float) -> None:
+    given = cw.Tensor(np.array([0.5, wrong], np.float32))
+    with pytest.raises(ValueError, match=r"p must lie in 0\.\.1"):
+        cw.jit(lambda x: ops.bernoulli(x, x), fullgraph=True)(given)
+
+
+def test_numbers_of_which_numpy_keeps_how_they_are_drawn_stay_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "function_address", lambda _: 0)
+    report = str(explain(lambda x: x + ops.randn(3))(tensor(3)))
+    assert "host normal_by_key" in report
 
 
 @pytest.mark.parametrize("p", [0.0009765625, 0.25, 0.3, 0.9999999])

@@ -1,22 +1,30 @@
 """Random numbers as native steps of a plan, the bits that NumPy draws from the same key.
 
-A family of `native_families.py`; the kernels are those of `kernels/philox.py`.
+A family of `native_families.py`. Even numbers are computed each from its own counter
+(`kernels/philox.py`); others are drawn one after another (`kernels/streams.py`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ...kernels import streams
+from ...kernels.loops import DTYPES, FLOAT32, FLOAT64, HALVES
+from ...kernels.moves import converted
 from ...kernels.naming import kernel_name
+from ...kernels.native import Kernel
 from ...kernels.philox import COUNTS, WIDTHS, Draw, threshold
 from ...kernels.runtime import Rows
-from ..shape import SymDim
+from ..dtype import DType, float32, float64, int64
+from ..shape import Aval, SymDim
 from .graph import Node, Value
 from .native_ops import KernelStep, NativeOp, Setting
 
 KEPT, UNIFORM = "random_kept", "uniform_by_key"
+KINDS = ("kept", "float32", "float64")
 BLOCK_PRODUCTS = 200
 """What a block costs, counted in multiplications."""
 
@@ -26,7 +34,7 @@ def _kind(node: Node) -> str:
 
 
 def _draws(node: Node) -> bool:
-    return _kind(node) in COUNTS and 0 not in node.outputs[0].sizes
+    return _kind(node) in KINDS and 0 not in node.outputs[0].sizes
 
 
 def _lower(node: Node, setting: Setting) -> list[KernelStep]:
@@ -57,4 +65,91 @@ def _products(node: Node) -> float:
     return math.prod(node.outputs[0].sizes) / COUNTS[_kind(node)] * BLOCK_PRODUCTS
 
 
-OPS = dict.fromkeys((KEPT, UNIFORM), NativeOp(_draws, _lower, _products))
+# ---- numbers drawn one after another ---------------------------------------------------------
+
+Drawing = Callable[[Node], tuple[str, DType, Kernel, tuple[Any, ...]]]
+"""Gives NumPy's function, the dtype that it draws in, the kernel, and its ints after the count."""
+
+
+def _normal(node: Node) -> tuple[str, DType, Kernel, tuple[Any, ...]]:
+    drawn = float64 if node.outputs[0].aval.dtype is float64 else float32
+    dtype = FLOAT64 if drawn is float64 else FLOAT32
+    kernel = streams.Normal(kernel_name("normal", dtype), dtype)
+    return streams.NORMALS[dtype], drawn, kernel, ()
+
+
+def _integers(node: Node) -> tuple[str, DType, Kernel, tuple[Any, ...]]:
+    low, high = _bounds(node)
+    span = high - 1 - low
+    ints = (low, span - (1 << 64) if span >> 63 else span)  # the same bits as a signed number
+    kernel = streams.Integers(kernel_name("integers"))
+    return "random_bounded_uint64_fill", int64, kernel, ints
+
+
+def _bounds(node: Node) -> tuple[int, int]:
+    attrs: dict[str, Any] = node.attributes
+    return attrs["low"], attrs["high"]
+
+
+def _permutation(node: Node) -> tuple[str, DType, Kernel, tuple[Any, ...]]:
+    kernel = streams.Permutation(kernel_name("permutation"))
+    return "random_interval", int64, kernel, (node.attributes.get("offset", 0),)
+
+
+def _laplace(node: Node) -> tuple[str, DType, Kernel, tuple[Any, ...]]:
+    return "random_laplace", float64, streams.Laplace(kernel_name("laplace")), ()
+
+
+DRAWINGS: dict[str, Drawing] = {
+    "normal_by_key": _normal,
+    "randint": _integers,
+    "randint_like": _integers,
+    "randperm": _permutation,
+    "random_order": _permutation,
+    "standard_laplace": _laplace,
+}
+DRAWN_PRODUCTS = 50
+"""What such a number costs, counted in multiplications."""
+
+
+def _is_drawn(node: Node) -> bool:
+    output = node.outputs[0]
+    dtype = output.aval.dtype.numpy
+    if dtype not in DTYPES or 0 in output.sizes:
+        return False
+    if node.op.name in ("randint", "randint_like"):
+        low, high = _bounds(node)
+        if low < -(1 << 63) or high > 1 << 63:
+            return False  # which NumPy refuses
+    if DRAWINGS[node.op.name] is _permutation and not streams.swaps_as_numpy():
+        return False
+    function, drawn, _, _ = DRAWINGS[node.op.name](node)
+    # Only float32 is rounded to two bytes in one go.
+    once = dtype not in HALVES or drawn is float32
+    return once and streams.function_address(function) != 0
+
+
+def _lower_drawn(node: Node, setting: Setting) -> list[KernelStep]:
+    function, drawn, kernel, ints = DRAWINGS[node.op.name](node)
+    output, key = node.outputs[0], setting.base(node.inputs[0])
+    count = math.prod(output.sizes)
+    same = output.aval.dtype is drawn
+    made = output if same else setting.temporary(Aval(output.aval.shape, drawn))
+    buffers = (key, made, streams.function_address(function))
+    steps = [KernelStep(kernel, buffers, (count, *ints), (made,))]
+    if not same:
+        source, dtype = drawn.numpy, output.aval.dtype.numpy
+        rows = Rows(0, (source.itemsize, dtype.itemsize))
+        cast = converted(source, dtype).named("converted")
+        steps.append(KernelStep(cast, (made, output), (count,), (output,), rows))
+    return steps
+
+
+def _drawn_products(node: Node) -> float:
+    return math.prod(node.outputs[0].sizes) * DRAWN_PRODUCTS
+
+
+OPS = {
+    **dict.fromkeys((KEPT, UNIFORM), NativeOp(_draws, _lower, _products)),
+    **dict.fromkeys(DRAWINGS, NativeOp(_is_drawn, _lower_drawn, _drawn_products)),
+}

@@ -13,6 +13,7 @@ from ...kernels import indexed
 from ...kernels.loops import DTYPES, Function
 from ...kernels.runtime import Rows
 from ..dtype import int64
+from ..ops.distributions import NO_CHANCE
 from ..shape import Aval, broadcast_shapes
 from .access import natural_strides
 from .graph import Node, Value
@@ -203,7 +204,7 @@ def _lower_puts(node: Node, setting: Setting) -> list[KernelStep]:
     return steps
 
 
-# ---- labels ----------------------------------------------------------------------------------
+# ---- labels and probabilities ----------------------------------------------------------------
 
 
 def _labels(node: Node) -> bool:
@@ -218,6 +219,16 @@ def _lower_labels(node: Node, setting: Setting) -> list[KernelStep]:
     return [_looked_at(function, value, out, ints, "ValueError", attrs["text"], setting)]
 
 
+def _chances(node: Node) -> bool:
+    return 0 not in node.inputs[0].sizes
+
+
+def _lower_chances(node: Node, setting: Setting) -> list[KernelStep]:
+    value, out = node.inputs[0], node.outputs[0]
+    function = indexed.chances(value.aval.dtype.numpy)
+    return [_looked_at(function, value, out, (), "ValueError", NO_CHANCE, setting)]
+
+
 def _named(function: Function) -> Function:
     return function.named(function.name)
 
@@ -226,4 +237,5 @@ OPS = {
     **dict.fromkeys((*READS, *ADDS), NativeOp(_picks, _lower_picks, _pick_products)),
     "put": NativeOp(_puts, _lower_puts, _pick_products),
     "require_labels": NativeOp(_labels, _lower_labels, lambda _: 0.0),
+    "require_chances": NativeOp(_chances, _lower_chances, lambda _: 0.0),
 }

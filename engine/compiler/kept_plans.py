@@ -26,6 +26,7 @@ from ...kernels.gemm import blas_address
 from ...kernels.loops import FLOAT32, FLOAT64
 from ...kernels.object_cache import compiler_key, load_file, store_file
 from ...kernels.runtime import Bound, Entry, Program, load_entry
+from ...kernels.streams import FUNCTIONS, function_address
 from ...kernels.target import host
 from ...kernels.workers import thread_count
 from ..dtype import DType
@@ -48,8 +49,8 @@ SOURCES = (".", "ops", "compiler", "../kernels")
 PLAIN = (bool, int, float, str, type(None))
 
 Address = tuple[str, int]
-"""What is bound: the arena ("whole"), a place in it ("arena", bytes), or BLAS's product of numbers
-of so many bytes ("blas")."""
+"""What is bound: the arena ("whole"), a place in it ("arena", bytes), BLAS's product of numbers of
+so many bytes ("blas"), or a function of NumPy ("draws", its number among those that draw)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +237,8 @@ def _kept_run(part: NativeRun, arena: np.ndarray) -> KeptRun | None:
             fixed.append(("arena", item - aligned))
         elif entry.products and item in (products := _blas_products()):
             fixed.append(("blas", products[item]))
+        elif item in (functions := _drawing_functions()):
+            fixed.append(("draws", functions[item]))
         else:
             return None
     objects = tuple((tuple(lib.addresses), lib.key) for lib in (*entry.parts, entry.library))
@@ -247,6 +250,10 @@ def _kept_run(part: NativeRun, arena: np.ndarray) -> KeptRun | None:
 @cache
 def _blas_products() -> dict[int, int]:
     return {blas_address(dtype): dtype.itemsize for dtype in (FLOAT32, FLOAT64)}
+
+
+def _drawing_functions() -> dict[int, int]:
+    return {function_address(name): i for i, name in enumerate(FUNCTIONS)}
 
 
 def _kept_call(part: HostCall, origins: Mapping[Origin, int]) -> KeptCall | None:
@@ -299,6 +306,7 @@ def _found_run(part: KeptRun, entry: Entry, arena: np.ndarray) -> Bound:
         "whole": lambda _: arena,
         "arena": lambda number: begin + number,
         "blas": lambda number: blas_address(dtypes[number]),
+        "draws": lambda number: function_address(FUNCTIONS[number]),
     }
     return entry.bind([places[kind](number) for kind, number in part.fixed], part.ints)
 

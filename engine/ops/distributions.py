@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import DType, dtype_of, float32, int32, int64
+from ..dtype import DType, dtype_of, float32, float64, int32, int64
 from ..shape import Aval, Shape, ShapeError, broadcast_shapes, shape_text
 from ..tensor import Tensor
-from . import arithmetic
+from . import arithmetic, logic
 from .array import broadcast_to
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .declarations import composite
-from .random import Seed, draw, key_of
+from .random import Seed, draw, key_of, uniform_by_key
 from .random_numbers import HOST, located
-from .registry import OPS, Call, apply, op
-from .rules import as_shape, require_ndim
+from .registry import OPS, Call, Composite, Host, apply, op
+from .rules import as_shape, require_ndim, same
 
 
 def _gamma_kernel(key: np.ndarray, alpha: np.ndarray, size: Any) -> np.ndarray:
@@ -139,16 +139,53 @@ def poisson(rate: TensorLike, seed: Seed = None) -> Call:
     return (key_of(seed), mean), {"size": tuple(mean.shape), "dtype": mean.dtype}
 
 
+NO_CHANCE = "bernoulli: p must lie in 0..1."
+
+
+def _chances_kernel(p: np.ndarray) -> np.ndarray:
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError(NO_CHANCE)
+    return p
+
+
+@op(
+    infer=same, kernel=_chances_kernel, lowering=Host("looks for numbers out of range"),
+    category="gradient", inputs=("p",),
+)  # fmt: skip
+def require_chances(p: Tensor) -> Call:
+    """Give probabilities back if all of them are.
+
+    Parameters
+    ----------
+    p : Tensor
+        A float type.
+
+    Returns
+    -------
+    Tensor
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If one is not in 0..1.
+    """
+    return (p,), {}
+
+
+def _expand_bernoulli(key: Tensor, p: Tensor, size: Any, dtype: DType) -> Tensor:
+    chance = cast_to(require_chances(p), float64)
+    return cast_to(logic.less(uniform_by_key(key, size, float64), chance), dtype)
+
+
 def _bernoulli_kernel(key: np.ndarray, p: np.ndarray, size: Any, dtype: DType) -> np.ndarray:
-    wide = p.astype(np.float64)
-    if not ((wide >= 0) & (wide <= 1)).all():
-        raise ValueError("bernoulli: p must lie in 0..1.")
+    wide = _chances_kernel(p.astype(np.float64))
     return (draw(key).random(size) < wide).astype(dtype.numpy)
 
 
 @op(
-    infer=_sized_rule, kernel=_bernoulli_kernel, lowering=HOST, category="random",
-    inputs=("key", "p"),
+    infer=_sized_rule, kernel=_bernoulli_kernel, lowering=Composite(_expand_bernoulli),
+    category="random", inputs=("key", "p"),
 )  # fmt: skip
 def bernoulli(input: TensorLike, p: TensorLike = 0.5, seed: Seed = None) -> Call:
     """Draw from Bernoulli distributions: ones with probability ``p``, else zeros.
