@@ -146,8 +146,14 @@ def counted(dtype: DType, start: int, step: int) -> Function:
     return Function("counted", (Buffer("out", dtype),), ("n",), (loop,))
 
 
-def running(dtype: DType, sizes: tuple[int, int], exclusive: bool, reverse: bool) -> Function:
-    """Build (x, out; n): sums along the middle axis of ``n`` by ``sizes`` elements, in order."""
+def running(
+    dtype: DType, sizes: tuple[int, int], exclusive: bool, reverse: bool, op: str = "add"
+) -> Function:
+    """Build (x, out; n): sums along the middle axis of ``n`` by ``sizes`` elements, in order.
+
+    With another ``op`` than ``add``, ``mul``, they are products.
+    """
+    neutral = const(0 if op == "add" else 1, dtype)
     size, tail = sizes
     x, out = Buffer("x", dtype), Buffer("out", dtype)
     step, first = (-tail, (size - 1) * tail) if reverse else (tail, 0)
@@ -163,10 +169,11 @@ def running(dtype: DType, sizes: tuple[int, int], exclusive: bool, reverse: bool
 
     begin: list[Statement] = []
     if exclusive:
-        begin.append(Store("out", start(0), const(0, dtype)))
+        begin.append(Store("out", start(0), neutral))
     if size > exclusive:
         begin.append(Store("out", start(int(exclusive)), load(x, start(0))))
-    add: Statement = Store("out", at(1 + exclusive), load(out, at(int(exclusive))) + load(x, at(1)))
+    further = call(op, load(out, at(int(exclusive))), load(x, at(1)))
+    add: Statement = Store("out", at(1 + exclusive), further)
     parts: list[Statement] = [*begin]
     if tail > 1:
         parts = [Loop("b", tail, tuple(begin), True)]

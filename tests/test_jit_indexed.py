@@ -97,6 +97,20 @@ def test_running_sums(axis: int, exclusive: bool, reverse: bool) -> None:
     equal(lambda x: ops.cumsum(x, 1, exclusive=exclusive, reverse=reverse), X[:, :1])
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_products(axis: int, exclusive: bool, reverse: bool) -> None:
+    options: Any = {"exclusive": exclusive, "reverse": reverse}
+    numbers = X.copy()
+    numbers[0, 1], numbers[2, 0] = 0, -np.inf
+    for x in (numbers, X.astype(np.float64), (X * 3).astype(np.int32)):
+        equal(lambda x: ops.cumprod(x, axis, **options), x)
+    equal(lambda x: ops.cumprod(x, 1, **options), X[:, :1])
+    derive = cw.grad(lambda x: ops.sum(ops.square(ops.cumprod(x, axis, **options))))
+    equal(lambda x: derive(x), numbers[1:2])  # noqa: PLW0108 - a trace enters functions
+
+
 @pytest.mark.parametrize("reduction", ["none", "add", "sub", "mul", "max", "min"])
 def test_values_meet_elements_in_their_order(reduction: str) -> None:
     def meet(x: cw.Tensor, i: cw.Tensor, updates: cw.Tensor) -> cw.Tensor:

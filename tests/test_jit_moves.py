@@ -68,6 +68,8 @@ CASES: dict[str, Any] = {
     "pad and cut": (lambda a: ops.pad(a, (-1, 2, 1, -2)), X),
     "reflect": (lambda a: ops.pad(a, (1, 2), mode="reflect"), X),
     "roll": (lambda a: ops.roll(a, (1, -2), (0, 2)), X),
+    "roll as one row": (lambda a: ops.roll(a, 7), X),
+    "roll a view": (lambda a: ops.roll(ops.transpose(a[:, 1:], (2, 0, 1)), -4), X),
     "repeat": (lambda a: ops.repeat_interleave(a, 3, 1), X),
     "split": (lambda a: tuple(piece * 2.0 for piece in ops.split(a, 2, 1)), X),
     "write": (put, X, numbers(2, 2, 5)),
@@ -90,6 +92,7 @@ LOSSES: dict[str, Callable[[cw.Tensor], cw.Tensor]] = {
     "pad": lambda a: ops.sum(ops.square(ops.pad(a, (1, 2)))),
     "concat": lambda a: ops.sum(ops.square(ops.concat((a, a * 2.0), 1))),
     "tile": lambda a: ops.sum(ops.square(ops.tile(a, (1, 2, 1)))),
+    "roll": lambda a: ops.sum(ops.square(ops.roll(a, 7) * a)),
     "stack": lambda a: ops.sum(ops.square(ops.stack((a, a * 2.0), 1))),
 }
 

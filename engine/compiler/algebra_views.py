@@ -162,12 +162,23 @@ def _extreme_of_broadcast(walk: Rewriter, node: Node) -> Value | None:
     return walk.emit(node.op, (source,), node, **node.attributes)
 
 
+def _rolled_flat(walk: Rewriter, node: Node) -> Value | None:
+    """Elements rolled as one row are rolled along its axis."""
+    source = node.inputs[0]
+    if node.attributes["dims"] is not None or 0 in source.sizes:
+        return None
+    row = walk.emit(OPS["reshape"], (source,), node, shape=(source.aval.size,))
+    moved = walk.emit(node.op, (row,), node, shifts=node.attributes["shifts"], dims=(0,))
+    return _reshaped(walk, node, moved)
+
+
 VIEW_RULES: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys(REGROUPS, (_as_reshape,)),
     **dict.fromkeys(MOVES, (_as_transpose,)),
     "reshape": (_unchanged, _reshaped_twice),
     "transpose": (_transposed_twice, _short_transpose),
     "broadcast_to": (_unchanged, _broadcast_twice),
+    "roll": (_rolled_flat,),
     "strided_slice": (_sliced_whole, _slice_of_joined),
     **dict.fromkeys(EXTREMES, (_nothing_reduced, _extreme_of_broadcast)),
     **dict.fromkeys(("sum", "prod"), (_nothing_reduced,)),

@@ -1,4 +1,4 @@
-"""Running sums, and numbers counted up, as native steps of a plan.
+"""Running sums and products, and numbers counted up, as native steps of a plan.
 
 A family of `native_families.py`; the kernels are in `kernels/indexed.py`.
 """
@@ -20,6 +20,10 @@ UNCOUNTED: Final = {np.dtype(np.float16), np.dtype(np.bool_)}
 """Dtypes in which nothing is counted up natively."""
 
 
+FOLDS: Final = {"cumsum": "add", "cumprod": "mul"}
+"""Scalar ops by the op that runs with them along an axis."""
+
+
 def _sums(node: Node) -> bool:
     dtype = node.outputs[0].aval.dtype.numpy
     wide = dtype in DTYPES and dtype.kind in "fiu" and dtype.itemsize > 2
@@ -31,7 +35,8 @@ def _lower_sums(node: Node, setting: Setting) -> list[KernelStep]:
     output, axis = node.outputs[0], attrs["axis"]
     sizes = (output.sizes[axis], math.prod(output.sizes[axis + 1 :]))
     dtype = output.aval.dtype.numpy
-    function = indexed.running(dtype, sizes, attrs["exclusive"], attrs["reverse"])
+    fold = FOLDS[node.op.name]
+    function = indexed.running(dtype, sizes, attrs["exclusive"], attrs["reverse"], fold)
     row = math.prod(sizes) * dtype.itemsize
     buffers = (setting.base(node.inputs[0]), output)
     count = math.prod(output.sizes[:axis])
@@ -58,6 +63,6 @@ def _sum_products(node: Node) -> float:
 
 
 OPS = {
-    "cumsum": NativeOp(_sums, _lower_sums, _sum_products),
+    **dict.fromkeys(FOLDS, NativeOp(_sums, _lower_sums, _sum_products)),
     "arange": NativeOp(_counts, _lower_counts, lambda _: 0.0),
 }
