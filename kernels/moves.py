@@ -68,8 +68,9 @@ def assemble(
     body: list[Statement] = []
     if fill is not None:
         size, number = fill
-        at = affine(("row", size), "j")
-        body.append(Loop("j", size, (Store("to", at, const(number, dtype)),), size != 1))
+        within = [] if size == 1 else ["j"]
+        store = Store("to", affine(("row", size), *within), const(number, dtype))
+        body.append(store if size == 1 else Loop("j", size, (store,), True))
     for number, move in enumerate(moves):
         names = ("row", *(f"i{number}_{axis}" for axis in range(1, len(move.sizes))))
         value: Expr = load(
@@ -82,7 +83,10 @@ def assemble(
                 names, move, Store("to", _at(names, move.target_strides, move.target_offset), value)
             )
         )
-    loop = Loop("row", "n", tuple(body))
+    # Rows of one element each are one row.
+    elements = all(len(move.sizes) == 1 and move.target_strides[0] != 0 for move in moves)
+    apart = bool(moves) if fill is None else fill[0] == 1 and not moves
+    loop = Loop("row", "n", tuple(body), elements and apart)
     extents = [extent for move in moves for extent in move.extents]
     extents += [] if fill is None else [fill[0]]
     named = dict.fromkeys(extent for extent in extents if isinstance(extent, str))
