@@ -7,12 +7,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from . import attention, drawing, indexed, moving, pooling, recurrent, running, windowed
+from . import (
+    attention,
+    drawing,
+    indexed,
+    moving,
+    pooling,
+    recurrent,
+    resampling,
+    running,
+    windowed,
+)
 from .access import Access
 from .graph import Node, Value
 from .native_ops import NativeOp, is_whole
 
-FAMILIES: Final = (windowed, pooling, recurrent, attention, moving, drawing, indexed, running)
+FAMILIES: Final = (
+    windowed, pooling, recurrent, attention, moving, drawing, indexed, running, resampling,
+)  # fmt: skip
 NATIVE_OPS: Final[dict[str, NativeOp]] = {
     name: op for family in FAMILIES for name, op in family.OPS.items()
 }

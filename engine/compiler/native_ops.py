@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...kernels.native import Kernel
 from ...kernels.runtime import Rows
 from ..shape import Aval
@@ -55,6 +57,8 @@ class Setting:
     """How an input lies there, for ops that read it otherwise."""
     temporary: Callable[[Aval], Value]
     """A value that lives in the arena for the op's steps."""
+    constant: Callable[[np.ndarray], Value]
+    """A value that is an array known now."""
     needs: Callable[[Value], bool]
     """Whether anything reads an output."""
     threads: int

@@ -16,6 +16,7 @@ import numpy as np
 from ...kernels.native import Kernel
 from ...kernels.runtime import Bound, Rows
 from ...kernels.workers import thread_count
+from ..dtype import dtype_of
 from ..shape import Aval
 from .access import Access, access_of
 from .arena import arena_offsets, overwrites
@@ -73,7 +74,7 @@ class Planner:
         self.alone = False
         """Whether the plan is one native run, which takes a call's arrays as they stand."""
         self.threads = thread_count()
-        places = (self._base, self._access, self._temporary)
+        places = (self._base, self._access, self._temporary, self._constant)
         self.setting = Setting(*places, fuser.is_read, self.threads, {})
 
     def build(self) -> Plan:
@@ -158,6 +159,16 @@ class Planner:
     def _temporary(self, aval: Aval) -> Value:
         """Return a value that lives in the arena for one step."""
         return Value(-1, aval)
+
+    def _constant(self, array: np.ndarray) -> Value:
+        """Return a constant of the plan; equal arrays are one."""
+        key = ("constant", array.dtype.str, array.shape, array.tobytes())
+        known = self.setting.shared.get(key)
+        if known is None:
+            known = Value(-1, Aval(array.shape, dtype_of(array.dtype)))
+            self.setting.shared[key] = known
+            self.graph.constants[known] = array
+        return known
 
     def _lower_gemm(self, group: Group) -> KernelStep | None:
         product = group.nodes[0].outputs[0]

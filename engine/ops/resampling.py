@@ -88,6 +88,12 @@ def _weighted(weights: np.ndarray, like: np.ndarray, axis: int) -> np.ndarray:
     return weights.astype(like.dtype).reshape(shape)
 
 
+def _part(pixels: np.ndarray, factors: np.ndarray, kind: str) -> np.ndarray:
+    """Return what pixels weigh; those beyond the area nothing, not even infinite ones."""
+    part = pixels * factors
+    return np.where(factors == 0, part.dtype.type(0), part) if kind == "area" else part
+
+
 def _resample_kernel(
     input: np.ndarray, axis: int, outputs: int, kind: str, how: str, scale: float | None
 ) -> np.ndarray:
@@ -97,9 +103,7 @@ def _resample_kernel(
     wide = input.astype(np.float32) if input.dtype == np.float16 else input
     total = None
     for taps, factors in zip(positions, weights, strict=True):
-        part = np.take(wide, taps, axis) * _weighted(factors, wide, axis)
-        if kind == "area":  # a tap beyond the window weighs nothing, not even an infinite one
-            part = np.where(_weighted(factors, wide, axis) == 0, wide.dtype.type(0), part)
+        part = _part(np.take(wide, taps, axis), _weighted(factors, wide, axis), kind)
         total = part if total is None else np.add(total, part, out=total)
     assert total is not None
     return total.astype(input.dtype, copy=False)
@@ -160,7 +164,7 @@ def _sum_kernel(
     rows = np.moveaxis(wide, axis, 0)
     total = np.zeros((size, *rows.shape[1:]), wide.dtype)
     for taps, factors in zip(positions, weights, strict=True):
-        np.add.at(total, taps, rows * _weighted(factors, rows, 0))
+        np.add.at(total, taps, _part(rows, _weighted(factors, rows, 0), kind))
     return np.moveaxis(total, 0, axis).astype(dout.dtype, copy=False)
 
 
