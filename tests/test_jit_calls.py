@@ -147,6 +147,60 @@ def test_an_argument_that_comes_to_share_memory_later_is_noticed() -> None:
     np.testing.assert_array_equal(weight.data, before)
 
 
+def test_effects_go_the_short_way(capsys: pytest.CaptureFixture[str]) -> None:
+    def session(jit: bool) -> tuple[Any, ...]:
+        cell, log, state = Norms(), [], {"last": None}
+        for i, p in enumerate(cell.trainable_params()):
+            p.set_data(tensor(*p.shape, seed=i))
+        cell.calls, cell.factor = 0, 1.0
+
+        def step(x: Any, y: Any) -> Any:
+            cell.calls += 1
+            made = cell(x) * y
+            log.append((made, cell.calls, y))
+            state["last"] = x
+            print("call", cell.calls, made.shape)
+            return made
+
+        run = cw.jit(step, fullgraph=True) if jit else step
+        results, given = [], []
+        for turn in range(12):
+            given.append((tensor(7, 5, seed=turn), tensor(7, 3, seed=turn + 20)))
+            results.append(run(*given[-1]))
+            assert state["last"] is given[-1][0]
+            assert log[-1][0] is results[-1]
+            assert log[-1][2] is given[-1][1]
+            if turn == 8:
+                cell.calls = 100
+        if jit:
+            assert path_of(run).quick is not None
+        values = [made.data.copy() for made in results]
+        return cell.calls, [count for _, count, _ in log], values, capsys.readouterr().out
+
+    compiled, eager = session(True), session(False)
+    assert compiled[:2] == eager[:2]
+    assert compiled[3] == eager[3]
+    for ours, other in zip(compiled[2], eager[2], strict=True):
+        np.testing.assert_allclose(ours, other, rtol=1e-5, atol=1e-6)
+
+
+def test_a_number_that_is_compared_and_counted_takes_its_path_on_the_short_way() -> None:
+    counts = {"n": 0}
+
+    def fn(x: Any) -> Any:
+        counts["n"] += 1
+        return x + 1 if counts["n"] > 8 else x * 2
+
+    run = called(fn, tensor(2), times=8)
+    assert path_of(run).quick is not None
+    x = tensor(2)
+    for _ in range(4):
+        np.testing.assert_array_equal(run(x).data, x.data + 1)
+    assert counts["n"] == 12
+    counts["n"] = 0
+    np.testing.assert_array_equal(run(x).data, x.data * 2)
+
+
 def test_random_draws_go_the_short_way() -> None:
     def fn(x: Any) -> Any:
         return ops.dropout(x, p=0.5) + ops.dropout(x, p=0.5)

@@ -49,7 +49,9 @@ def quick_call(
 ) -> QuickCall | None:
     """Return the function for calls like this one, which took ``path``; None if there is none."""
     plan = path.plan
-    if path.effects is not None or path.held is None or plan.direct is None or plan.copies:
+    if path.held is None or plan.direct is None or plan.copies:
+        return None
+    if path.effects is not None and (path.effects.program.asks_late or path.promoted):
         return None
     first = len(plan.inputs) + len(plan.shared)
     made = [r for i, r in enumerate(plan.results) if i not in plan.settled]
@@ -146,6 +148,9 @@ class Writer:
         self.test("Plan.run is not run")  # the profiler measures plans
         self.lines += before
         self.test("not hold()")
+        if self.path.effects is not None:
+            self.names["effects_hold"] = self.path.effects.hold
+            self.test("not effects_hold()")
         keys = self._captured()
         made = self._made()
         if not self._run(keys):
@@ -239,4 +244,7 @@ class Writer:
             return ["r = new(Tensor)", f"r.data = {results[0]}", "return r"]
         wrapped = [f"r{i} = new(Tensor); r{i}.data = {name}" for i, name in enumerate(results)]
         listed = ", ".join(f"r{i}" for i in range(len(results)))
+        if self.path.effects is not None:
+            self.names["finish"] = self.path.finish
+            return [*wrapped, f"return finish([{listed}], [{', '.join(self.expected)}])"]
         return [*wrapped, f"return unflatten(structure, [{listed}])"]
