@@ -21,7 +21,8 @@ from .windows import Window
 Role = Literal["image", "weight", "out", "packed", "workspace", "blas"]
 
 OWN_PACKED: Final = 1 << 16
-"""Up to this many packed weights each thread packs them for itself, rather than meet for them."""
+"""Up to this many packed weights, before a transform of them, each thread packs them for itself,
+rather than meet for them."""
 
 
 @dataclass(frozen=True)
@@ -133,22 +134,26 @@ def _pieces(conv: Convolution, threads: int) -> int:
 
 def _winograd(conv: Convolution, rows: int, threads: int, ending: Ending | None) -> ConvCalls:
     args = (conv.kind, conv.window, conv.channels, conv.filters, rows)
-    kernel = WinogradConv("", *args, ending)
+    found = ConvCalls()
+    kernel = WinogradConv("", *args, 9 * conv.channels * conv.filters > OWN_PACKED, ending)
     kernel = replace(kernel, name=kernel_name("winograd", kernel.text))
-    transform = TransformWeights(kernel_name("transform", *args[:4], kernel.tiling), kernel)
-    room = max(kernel.workspace, transform.workspace)
-    step = room * conv.dtype.itemsize
+    step = kernel.workspace * conv.dtype.itemsize
+    if kernel.packed:
+        transform = TransformWeights(kernel_name("transform", *args[:4], kernel.tiling), kernel)
+        cut = Rows(1, (0, 0, 0), (0, 0, step), first=0)
+        roles: tuple[Role, ...] = ("weight", "packed", "workspace")
+        found.calls.append(ConvCall(transform, roles, (0, kernel.blocks), "packed", cut))
+        found.temporaries["packed"] = kernel.packed_size
     others = (0,) * (len(ending.reaches) if ending else 0)
     writes: Role = "image" if conv.kind == "input_grad" else "out"
-    blocks = Rows(1, (0, 0, 0), (0, 0, step), first=0)
-    units = Rows(1, (0,) * 5 + others, (0, 0, 0, 0, step, *others), first=0)
-    buffers: tuple[Role, ...] = ("image", "weight", "out", "packed", "workspace")
+    packed: tuple[Role, ...] = ("packed",) if kernel.packed else ()
+    buffers: tuple[Role, ...] = ("image", "weight", "out", *packed, "workspace")
+    shared = (0,) * (len(buffers) - 1)
+    units = Rows(1, (*shared, 0, *others), (*shared, step, *others), first=0)
     ints = (0, conv.images * kernel.strips)
-    calls = [
-        ConvCall(transform, buffers[1:2] + buffers[3:], (0, kernel.blocks), "packed", blocks),
-        ConvCall(kernel, buffers, ints, writes, units, len(others)),
-    ]
-    return ConvCalls(calls, {"packed": kernel.packed_size, "workspace": threads * room})
+    found.calls.append(ConvCall(kernel, buffers, ints, writes, units, len(others)))
+    found.temporaries["workspace"] = threads * kernel.workspace
+    return found
 
 
 def _weight_grad(conv: Convolution, threads: int) -> ConvCalls:

@@ -46,8 +46,6 @@ from .windows import Window
 
 POINTS: Final = 16
 """Products of a tile and a filter."""
-STRIP_BYTES: Final = 512 * 1024
-"""Of transformed pixels, so that they stay in the second-level cache for all filters."""
 MOST_CHANNELS: Final = 1 << 16
 """With more, sums of products of numbers below 2**52 might overflow."""
 
@@ -86,10 +84,10 @@ class StripConv(DirectConv):
 
 @dataclass(frozen=True)
 class WinogradConv:
-    """`void name(image, weight, out, packed, workspace, the ending's buffers..., first, n)`.
+    """`void name(image, weight, out, workspace, the ending's buffers..., first, n)`.
 
-    As `DirectConv`, with the weights both as they lie and transformed by `TransformWeights`. Units
-    `first` to `first + n` are computed, `strips` of which are an image.
+    As `DirectConv`; units `first` to `first + n` are computed, `strips` of which are an image. With
+    `packed` the weights come transformed by `TransformWeights` in one more buffer, after out.
     """
 
     name: str
@@ -98,6 +96,7 @@ class WinogradConv:
     channels: int
     filters: int
     tile_rows: int
+    packed: bool = False
     ending: Ending | None = None
     target: Target = field(default_factory=host)
 
@@ -168,14 +167,17 @@ class WinogradConv:
 
     @property
     def pitch(self) -> int:
-        """Elements from one channel of transformed pixels to the next; a store may overrun it."""
+        """Elements from one channel of transformed pixels to the next; a store may overrun it.
+
+        An odd number of vectors, as in a `Strip`, and so is what a point takes.
+        """
         whole = -(-self.tiles // self.tiling.rows) * self.tiling.rows
-        return max(whole, self.tiles + self.lanes)
+        return (max(whole, self.tiles + self.beside) // self.lanes + 1 | 1) * self.lanes
 
     @property
     def point(self) -> int:
         """Elements from one point of transformed pixels to the next."""
-        return self.weights.inputs * self.pitch
+        return (self.weights.inputs * self.pitch // self.lanes | 1) * self.lanes
 
     @property
     def product(self) -> int:
@@ -191,14 +193,19 @@ class WinogradConv:
     def places(self) -> tuple[int, int, int]:
         """Where in the workspace transformed pixels and products begin, and its elements."""
         strip = -(-self.direct.strip.size // self.lanes) * self.lanes
-        pixels = -(-POINTS * self.point // self.lanes) * self.lanes
+        pixels = POINTS * self.point
         tiles = -(-self.tiles // self.tiling.rows) * self.tiling.rows + self.lanes
         return strip, strip + pixels, strip + pixels + tiles * self.product
 
     @property
+    def room(self) -> int:
+        """Elements that a strip needs, or a block of weights that is transformed before."""
+        return max(self.places[2], 9 * self.weights.inputs * self.block)
+
+    @property
     def workspace(self) -> int:
-        """Elements of one thread's workspace."""
-        return self.places[2]
+        """Elements of one thread's workspace; its own weights lie at the end."""
+        return self.room + (0 if self.packed else self.packed_size)
 
     @property
     def dtype(self) -> DType:
@@ -208,7 +215,7 @@ class WinogradConv:
     @property
     def text(self) -> str:
         """A canonical description."""
-        how = f"{self.tile_rows} {self.tiling} {self.direct.text}"
+        how = f"{self.tile_rows} {self.packed} {self.tiling} {self.direct.text}"
         return f"winograd conv {self.name} {how}"
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
@@ -244,4 +251,4 @@ class TransformWeights:
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition."""
-        return WeightsPrinter(self, declarations).text()
+        return WeightsPrinter(self.name, self.conv, declarations).text()

@@ -12,10 +12,16 @@ from typing import Final
 
 from .conv_direct import DirectConv
 from .conv_tiling import LATENCY, LOADS
-from .conv_winograd import POINTS, STRIP_BYTES, WinogradConv, is_winograd
+from .conv_winograd import POINTS, WinogradConv, is_winograd
 from .expressions import DType
 from .windows import Window
 
+STRIP_BYTES: Final = 256 * 1024
+"""Of transformed pixels, so that they stay in the second-level cache for all filters."""
+FEWEST_TILES, MOST_TILES = 14, 64
+"""Tiles of a strip that may take more bytes, as weights are fetched for each strip; and tiles of
+one that takes fewer. With more, two threads are hardly faster than one where channels are few, as
+all that they do is to move pixels."""
 GAIN: Final = 0.9
 """The share of the direct convolution's cost that this one may take at most."""
 WORTH_COMPILING: Final = 1 << 24
@@ -70,7 +76,9 @@ def _best(conv: WinogradConv, images: int, threads: int) -> WinogradConv:
     Of many images the number does not matter, so that the code is the same for all of them.
     """
     height, width = conv.grid
-    most = max(1, STRIP_BYTES // (POINTS * conv.weights.inputs * width * conv.dtype.itemsize))
+    tile = POINTS * conv.weights.inputs * conv.dtype.itemsize
+    tiles = min(max(STRIP_BYTES // tile, FEWEST_TILES), MOST_TILES)
+    most = min(height, max(tiles // width, -(-FEWEST_TILES // width)))
     sizes = {-(-height // count): None for count in range(-(-height // most), height + 1)}
     found = [replace(conv, tile_rows=rows) for rows in sizes]
     even = threads == 1 or images >= 4 * threads or images % (2 * threads) == 0

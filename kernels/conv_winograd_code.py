@@ -8,7 +8,13 @@ from .control import Carried, repeat, when
 from .conv_direct_code import DirectPrinter
 from .conv_strip import print_copy
 from .conv_tile import Operand, Taps, Writer
-from .conv_winograd_transforms import Column, is_special, output_transform, pixels_transform
+from .conv_winograd_transforms import (
+    Column,
+    WeightsPrinter,
+    is_special,
+    output_transform,
+    pixels_transform,
+)
 from .emitter import Emitter, Value, as_internal, literal, type_text
 from .expressions import BOOL, FLOAT32, INT64
 from .gemm_pack import turn
@@ -32,10 +38,13 @@ class WinogradPrinter:
         conv, name = self.conv, self.conv.name
         copy = print_copy(f"{name}.copy", conv.direct.strip, self.declarations)
         parts = [copy, self.direct.rows(), self.pixels(), self.products(), self.outputs()]
+        if not conv.packed:
+            parts.append(WeightsPrinter(f"{name}.weights", conv, self.declarations).text())
         write = self._begin()
         self.units(write)
         ends = [f"ptr %ending.{i}" for i in range(len(self.direct.reaches))]
-        roles = ("image", "weight", "out", "packed", "workspace")
+        packed = ("packed",) if conv.packed else ()
+        roles = ("image", "weight", "out", *packed, "workspace")
         params = [*(f"ptr %conv.{p}" for p in roles), *ends, "i64 %arg.first", "i64 %arg.n"]
         whole = write.emit.define(name, params)
         return "\n\n".join([*map(as_internal, parts), whole])
@@ -45,22 +54,27 @@ class WinogradPrinter:
     def units(self, write: Writer) -> None:
         """Print the loop over units."""
         conv, emit = self.conv, write.emit
-        heavy = self.heavy_weights(write)
+        packed = "%conv.packed"
+        if not conv.packed:
+            packed = write.at("%conv.workspace", conv.room)
+            pointers = f"ptr %conv.weight, ptr {packed}, ptr %conv.workspace"
+            emit.line(f"call void @{conv.name}.weights({pointers}, i64 0, i64 {conv.blocks})")
+        heavy = self.heavy_weights(write, packed)
 
         def unit(index: Value, state: Carried) -> Carried:
             number = emit.add(Value("%arg.first", INT64), index)
             image = emit.binary("udiv", number, conv.strips)
             within = emit.binary("urem", number, conv.strips)
-            self.unit(write, image, within, heavy)
+            self.unit(write, image, within, packed, heavy)
             return state
 
         repeat(emit, Value("%arg.n", INT64), 1, {}, unit)
 
-    def heavy_weights(self, write: Writer) -> Value:
+    def heavy_weights(self, write: Writer, packed: str) -> Value:
         """Return whether some weight is special."""
         conv = self.conv
         count = conv.blocks * conv.block
-        squares = write.at("%conv.packed", conv.packed_size - count)
+        squares = write.at(packed, conv.packed_size - count)
 
         def vector(first: Value, state: Carried) -> Carried:
             found = is_special(write, write.load(write.at(squares, first), 0, conv.lanes))
@@ -69,7 +83,7 @@ class WinogradPrinter:
         none = {"found": literal(False, BOOL)}
         return repeat(write.emit, literal(count, INT64), conv.lanes, none, vector)["found"]
 
-    def unit(self, write: Writer, image: Value, within: Value, heavy: Value) -> None:
+    def unit(self, write: Writer, image: Value, within: Value, packed: str, heavy: Value) -> None:
         """Print one strip of one image."""
         conv, emit, view = self.conv, write.emit, self.conv.direct.view
         height, width = conv.direct.size
@@ -101,13 +115,13 @@ class WinogradPrinter:
             return state
 
         def quickly(state: Carried) -> Carried:
-            self.blocks(write, places, lines)
+            self.blocks(write, packed, places, lines)
             return state
 
         when(emit, special, {}, directly)
         when(emit, emit.binary("xor", special, literal(True, BOOL)), {}, quickly)
 
-    def blocks(self, write: Writer, places: list[str], lines: Value) -> None:
+    def blocks(self, write: Writer, packed: str, places: list[str], lines: Value) -> None:
         """Print the loop over blocks of filters of a strip."""
         conv, emit = self.conv, write.emit
         plane = conv.direct.size[0] * conv.direct.size[1]
@@ -116,9 +130,7 @@ class WinogradPrinter:
 
         def block(b: Value, state: Carried) -> Carried:
             start = write.up_to(b, conv.block, max(conv.weights.outputs - conv.block, 0))
-            weights = write.at(
-                "%conv.packed", write.times(b, 16 * conv.weights.inputs * conv.block)
-            )
+            weights = write.at(packed, write.times(b, 16 * conv.weights.inputs * conv.block))
             emit.line(
                 f"call void @{conv.name}.products(ptr {pixels}, ptr {weights}, ptr {products}, "
                 f"i64 {rows.text})"

@@ -11,7 +11,7 @@ from .emitter import Emitter, Value, as_internal, literal
 from .expressions import BOOL, FLOAT32, INT64
 
 if TYPE_CHECKING:
-    from .conv_winograd import TransformWeights
+    from .conv_winograd import WinogradConv
 
 LIMIT: Final = 2.0**104
 """Of a sum of squares: above it a number may be 2**52 or more."""
@@ -50,12 +50,12 @@ def is_special(write: Writer, squares: Value) -> Value:
 class WeightsPrinter:
     """Prints the loop over blocks of filters that are transformed."""
 
-    def __init__(self, kernel: TransformWeights, declarations: dict[str, str]) -> None:
-        self.kernel, self.conv, self.declarations = kernel, kernel.conv, declarations
+    def __init__(self, name: str, conv: WinogradConv, declarations: dict[str, str]) -> None:
+        self.name, self.conv, self.declarations = name, conv, declarations
 
     def text(self) -> str:
         """Return both functions."""
-        conv, name = self.conv, self.kernel.name
+        conv, name = self.conv, self.name
         args = (conv.weights, conv.blocks, conv.block, FLOAT32, conv.lanes, self.declarations)
         pack = print_pack(f"{name}.pack", *args)
         write = Writer(Emitter(self.declarations), FLOAT32, conv.lanes)
@@ -71,7 +71,7 @@ class WeightsPrinter:
 
     def block(self, write: Writer, number: Value) -> None:
         """Print how one block is packed, then transformed."""
-        conv, emit, name = self.conv, write.emit, self.kernel.name
+        conv, emit, name = self.conv, write.emit, self.name
         inputs, block, lanes = conv.weights.inputs, conv.block, conv.lanes
         # `print_pack` finds a block's place by its number, and the workspace holds one alone.
         back = write.times(number, -9 * inputs * block)
