@@ -147,6 +147,68 @@ def test_an_argument_that_comes_to_share_memory_later_is_noticed() -> None:
     np.testing.assert_array_equal(weight.data, before)
 
 
+def test_tensors_that_are_returned_as_they_came_are_the_same_objects() -> None:
+    weight, outside = cw.Parameter(tensor(3)), tensor(3, seed=1)
+    kept: list[Any] = []
+
+    def fn(x: Any, y: Any) -> Any:
+        z = x + y
+        weight.set_data(weight + 1)
+        kept.append(z)
+        return {"x": x, "zs": [z, (y, z)]}, weight, outside, z * 2
+
+    run = cw.jit(fn, fullgraph=True)
+    for turn in range(6):
+        x, y, before = tensor(3, seed=turn), tensor(3, seed=turn + 9), weight.data.copy()
+        found, parameter, other, twice = run(x, y)
+        z, (same_y, same_z) = found["zs"]
+        assert found["x"] is x
+        assert same_y is y
+        assert z is same_z is kept[-1]
+        assert parameter is weight
+        assert other is outside
+        np.testing.assert_array_equal(weight.data, before + 1)
+        np.testing.assert_array_equal(z.data, x.data + y.data)
+        np.testing.assert_array_equal(twice.data, z.data * 2)
+    assert path_of(run).quick is not None
+    assert len(path_of(run).call.graph.outputs) == 3
+
+
+def test_a_function_that_only_returns_what_it_is_given_has_gradients() -> None:
+    run = cw.jit(lambda x, y: (x, y, x), fullgraph=True)
+    x, y = tensor(3), tensor(3, seed=1)
+    for _ in range(4):
+        assert all(a is b for a, b in zip(run(x, y), (x, y, x), strict=True))
+
+    def loss(x: Any, y: Any) -> Any:
+        first, second, third = run(x, y)
+        return ops.sum(first * second + third)
+
+    for derive in (cw.grad(loss, (0, 1)), cw.jit(cw.grad(loss, (0, 1)), fullgraph=True)):
+        dx, dy = derive(x, y)
+        np.testing.assert_array_equal(dx.data, y.data + 1)
+        np.testing.assert_array_equal(dy.data, x.data)
+
+
+def test_a_tensor_made_anew_or_written_inside_is_no_object_from_outside() -> None:
+    base = np.ones(3, np.float32)
+
+    def fn(x: Any) -> Any:
+        made = cw.Tensor(base)
+        changed = x + 0
+        changed[0] = 5.0
+        return made, changed, x
+
+    run = called(fn, tensor(3))
+    x = tensor(3, seed=4)
+    first, second = run(x), run(x)
+    assert first[0] is not second[0]
+    assert first[1] is not x
+    assert first[2] is x
+    first[0][0] = 7.0
+    np.testing.assert_array_equal(second[0].data, np.ones(3))
+
+
 def test_effects_go_the_short_way(capsys: pytest.CaptureFixture[str]) -> None:
     def session(jit: bool) -> tuple[Any, ...]:
         cell, log, state = Norms(), [], {"last": None}

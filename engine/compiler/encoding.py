@@ -15,8 +15,8 @@ from ..tensor import Tensor
 from .guards import is_cell
 from .host_numbers import HostNumber, Output, Program, Ref
 from .locations import Location
-from .structure import FIXED, flatten, rebuild_dict, rebuild_list, rebuild_tuple
-from .trace import Trace, is_tensor
+from .structure import FIXED, rebuild_dict, rebuild_list, rebuild_tuple
+from .trace import Trace
 from .traced import TraceBreak, Traced
 
 ADVICE = "keep tensors, numbers and text, in tuples, lists and dictionaries"
@@ -43,13 +43,14 @@ class Collection(NamedTuple):
 
 
 class Encoder:
-    """Writes values down; ``tensors`` are those that the plan must give beside the result."""
+    """Writes values down; ``tensors`` are those that the plan must give beside the ``results``."""
 
     def __init__(
         self,
         trace: Trace,
         program: Program,
         result: Any,
+        results: Sequence[Any],
         given: Mapping[int, int],
         promoted: set[int],
         places: Mapping[int, Location],
@@ -61,7 +62,7 @@ class Encoder:
         self.promoted = promoted
         self.places = places
         self.is_older = is_older
-        self.results: list[Any] = flatten(result, is_tensor)[0]
+        self.results = results
         self.returned = {id(part) for part in _containers(result)}
         self.tensors: list[Tensor] = []
         self.known: dict[int, Any] = {}

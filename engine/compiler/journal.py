@@ -29,7 +29,8 @@ from .locations import Location, why_not_kept
 from .openings import Identity, Openings
 from .printing import noting_prints
 from .replay import Added, Called, Effects, Entry, Written
-from .trace import Trace
+from .structure import flatten
+from .trace import Trace, is_tensor
 from .traced import TraceBreak, Traced, user_location
 
 MAX_RESTARTS = 40
@@ -275,12 +276,20 @@ class Journal:
 
     # -- what is to be done at each call ---------------------------------------------------------
 
-    def collect(self, result: Any, given: dict[int, int], promoted: set[int]) -> Effects | None:
-        """Return what each call does beside its graph, while it is all still there."""
+    def collect(
+        self, result: Any, shown: Any, given: dict[int, int], promoted: set[int]
+    ) -> Effects | None:
+        """Return what each call does beside its graph, while it is all still there.
+
+        ``shown`` is the result with only those tensors that the plan makes.
+        """
         places = {
             id(p): self.locations[i] for i, p in self.proxies.items() if isinstance(p, Traced)
         }
-        encoder = Encoder(self.trace, self.program, result, given, promoted, places, self._is_older)
+        results = flatten(shown, is_tensor)[0]
+        encoder = Encoder(
+            self.trace, self.program, result, results, given, promoted, places, self._is_older
+        )
         entries: list[Entry] = []
         for function, (args, kwargs) in self.calls:
             entries.append(Called(function, encoder.encode(args), encoder.encode(kwargs)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,9 +25,9 @@ from .openings import Openings
 from .plan import Plan, compile_graph
 from .replay import Effects
 from .specialisation import Specialisation, with_outcomes, writes_in_place
-from .structure import flatten, opaque_part, unflatten
-from .trace import TracedCall, trace
-from .traced import TraceBreak
+from .structure import Known, flatten, opaque_part, unflatten
+from .trace import TracedCall, is_tensor, trace
+from .traced import TraceBreak, Traced
 from .watch import watching
 
 
@@ -137,9 +137,34 @@ class _WatchedCall:
                 for number in _numbers_in(result):
                     self.journal.settle(number, "returned")
                 self.reads.meet_loose()
-                self.effects = self.journal.collect(result, given, self.reads.promoted)
+                shown = self._with_known(result, given)
+                self.effects = self.journal.collect(result, shown, given, self.reads.promoted)
         check_unchanged((args, kwargs), filled, structure)
-        return result if self.effects is None else (result, self.effects.tensors)
+        return shown if self.effects is None else (shown, self.effects.tensors)
+
+    def _with_known(self, result: Any, given: Mapping[int, int]) -> Any:
+        """Return the result with places for the tensors in it that the plan need not make."""
+        trace = self.journal.trace
+        leaves, structure = flatten(result, is_tensor)
+        places: list[object] = []
+        first: dict[int, int] = {}
+        for leaf in leaves:
+            assert isinstance(leaf, Tensor)
+            position = given.get(id(leaf))
+            if isinstance(leaf, Traced):
+                same = position is not None and trace.arguments[position] is leaf.ssa
+                if same and id(leaf) not in self.reads.promoted:
+                    places.append(Known("argument", position))
+                    continue
+            elif id(leaf) not in trace.made:
+                places.append(Known("outside", leaf))
+                continue
+            if id(leaf) in first:
+                places.append(Known("leaf", first[id(leaf)]))
+            else:
+                first[id(leaf)] = len(first)
+                places.append(leaf)
+        return unflatten(structure, places)
 
     def _result(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         try:

@@ -51,7 +51,7 @@ def quick_call(
     plan = path.plan
     if path.held is None or plan.direct is None or plan.copies:
         return None
-    if path.effects is not None and (path.effects.program.asks_late or path.promoted):
+    if path.effects is not None and path.effects.program.asks_late:
         return None
     first = len(plan.inputs) + len(plan.shared)
     made = [r for i, r in enumerate(plan.results) if i not in plan.settled]
@@ -83,6 +83,8 @@ class Writer:
         self.lines: list[str] = []
         self.slots: list[str | int] = []
         """What stands in for each array of the plan: a name in the text, or an address."""
+        self.inputs: list[str] = []
+        """The names of what stands in for the arguments."""
         self.expected: dict[str, np.ndarray] = {}
         """Arrays that those of tensors must be like, by the tensors' names."""
         self.count = 0
@@ -122,13 +124,13 @@ class Writer:
                 self.test(f"{name}.__class__ is not Tensor")
                 self.lines.append(f"d{i} = {name}.data")
                 self.test(f"id(d{i} if d{i}.base is None else owner(d{i})) in owned")
-            self.slots.append(name)
+            self.inputs.append(name)
             self.expected[name] = leaf.data
             return leaf.data.flags.c_contiguous
         if kind is float and is_input(leaf, i, self.path.promoted):
             self.test(f"{name}.__class__ is not float")
             self.lines.append(f"d{i} = array({name}, float32)")
-            self.slots.append(f"d{i}")
+            self.inputs.append(f"d{i}")
             return True
         if isinstance(leaf, Parameter):
             self.test(f"{name} is not {self.bind(f'e{i}', leaf)}")
@@ -147,6 +149,7 @@ class Writer:
         self.test("traces or records or hooked")
         self.test("Plan.run is not run")  # the profiler measures plans
         self.lines += before
+        self.slots += self.inputs
         self.test("not hold()")
         if self.path.effects is not None:
             self.names["effects_hold"] = self.path.effects.hold
@@ -244,7 +247,8 @@ class Writer:
             return ["r = new(Tensor)", f"r.data = {results[0]}", "return r"]
         wrapped = [f"r{i} = new(Tensor); r{i}.data = {name}" for i, name in enumerate(results)]
         listed = ", ".join(f"r{i}" for i in range(len(results)))
+        given = ", ".join(self.inputs)
         if self.path.effects is not None:
             self.names["finish"] = self.path.finish
-            return [*wrapped, f"return finish([{listed}], [{', '.join(self.expected)}])"]
-        return [*wrapped, f"return unflatten(structure, [{listed}])"]
+            return [*wrapped, f"return finish([{listed}], [{given}])"]
+        return [*wrapped, f"return unflatten(structure, [{listed}], [{given}])"]

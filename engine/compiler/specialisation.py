@@ -67,7 +67,7 @@ class Specialisation:
 
     def finish(self, outputs: Sequence[Tensor], arguments: Sequence[Tensor]) -> Any:
         """Return the result made of the plan's tensors, when the call's effects are done."""
-        result: Any = unflatten(self.call.structure, outputs)
+        result: Any = unflatten(self.call.structure, outputs, arguments)
         if self.effects is None:
             return result
         self.effects.replay(outputs, arguments)

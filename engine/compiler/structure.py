@@ -6,8 +6,8 @@ For the arguments and results of traces, and for what effects keep.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,8 +24,29 @@ class Leaf:
 
 
 LEAF = Leaf()
+
+
+class Known:
+    """The place of a tensor that a call does not make: given, from outside, or a leaf once more."""
+
+    __slots__ = ("kind", "value")
+
+    def __init__(self, kind: Literal["argument", "outside", "leaf"], value: Any) -> None:
+        self.kind = kind
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}>" if self.kind == "outside" else f"<{self.kind} {self.value}>"
+
+    def found(self, leaves: Sequence[object], arguments: Sequence[object]) -> object:
+        """Return what stands here in one call."""
+        if self.kind == "outside":
+            return self.value
+        return (arguments if self.kind == "argument" else leaves)[self.value]
+
+
 FIXED = (
-    Leaf, bool, int, float, complex, str, bytes, type(None), type, slice, range, type(...),
+    Leaf, Known, bool, int, float, complex, str, bytes, type(None), type, slice, range, type(...),
     DType, np.dtype, np.generic,
 )  # fmt: skip
 """What may stand beside tensors in a result: values that cannot change."""
@@ -54,24 +75,30 @@ def flatten(tree: object, is_leaf: Callable[[object], bool]) -> tuple[list[objec
     return leaves, walk(tree)
 
 
-def unflatten(structure: object, leaves: Sequence[object]) -> object:
-    """Put ``leaves`` back into ``structure``, the inverse of ``flatten``."""
-    return _fill(structure, iter(leaves))
+def unflatten(
+    structure: object, leaves: Sequence[object], arguments: Sequence[object] = ()
+) -> object:
+    """Put ``leaves`` back into ``structure``, the inverse of ``flatten``.
 
+    ``arguments`` are the tensors of the call, which stand where they are known to.
+    """
+    rest = iter(leaves)
 
-def _fill(structure: object, leaves: Iterator[object]) -> object:
-    if structure is LEAF:
-        return next(leaves)
-    if isinstance(structure, tuple | list):
-        parts = [_fill(part, leaves) for part in structure]
-        if isinstance(structure, list):
-            return rebuild_list(structure, parts)
-        return rebuild_tuple(structure, parts)
-    if isinstance(structure, dict):
-        return rebuild_dict(
-            structure, {key: _fill(value, leaves) for key, value in structure.items()}
-        )
-    return structure
+    def fill(part: object) -> object:
+        if part is LEAF:
+            return next(rest)
+        if type(part) is Known:
+            return part.found(leaves, arguments)
+        if isinstance(part, tuple | list):
+            parts = [fill(item) for item in part]
+            return (
+                rebuild_list(part, parts) if isinstance(part, list) else rebuild_tuple(part, parts)
+            )
+        if isinstance(part, dict):
+            return rebuild_dict(part, {key: fill(value) for key, value in part.items()})
+        return part
+
+    return fill(structure)
 
 
 def rebuild_list(like: list[object], parts: list[object]) -> list[object]:
