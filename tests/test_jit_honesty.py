@@ -115,6 +115,25 @@ def test_a_long_tuple_of_what_cannot_change_is_watched_as_a_whole() -> None:
         run(one())
 
 
+def test_keys_that_are_equal_are_told_apart() -> None:
+    weight = cw.Parameter(np.float32(2), "w")
+    table: dict[Any, Any] = {1: weight, 2: weight}
+
+    def fn(x: Any) -> Any:
+        for key, value in table.items():
+            x = x * value + (5 if key is True else 0) + len(str(key))
+        return x
+
+    run = cw.jit(fn, fullgraph=True)
+    for other in ({1: weight, 2: weight}, {True: weight, 2: weight}, {1.0: weight, 2: weight},
+                  {2: weight, 1: weight}):  # fmt: skip
+        assert run(one()).item() == fn(one()).item()
+        table.clear()
+        table.update(other)
+        for _ in range(3):
+            assert run(one()).item() == fn(one()).item()
+
+
 def test_getattr_and_hasattr_are_guarded() -> None:
     setting = types.SimpleNamespace(factor=1.0)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import collections
 import copy
+import operator
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -281,6 +282,7 @@ def compile_check(guards: list[Guard], same: Callable[[], bool]) -> Callable[[],
     """Return one function that checks all guards: a chain costs some ten nanoseconds."""
     names: dict[str, Any] = {
         "snapshot": snapshot, "switches": switches, "same": same, "TooLargeError": TooLargeError,
+        "same_object": operator.is_,
     }  # fmt: skip
     roots: dict[int, str] = {}
     tests: dict[object, str] = {0: f"(switches[0] == {switches[0]} or same())"}
@@ -312,7 +314,7 @@ def _test(source: str, guard: Guard, number: int, names: dict[str, Any]) -> str:
         return f"(v := {source}).__func__ is f{number} and v.__self__ is s{number}"
     if _is_number_or_text(expected):
         names[name], names[f"t{number}"] = expected[1], expected[0]
-        return f"(v := {source}).__class__ is t{number} and v == {name}"
+        return f"((v := {source}) is {name} or v.__class__ is t{number} and v == {name})"
     names[name] = expected
     if guard.chain.path[-1:] == (("attr", "_cells"),):  # names and Cells, whose ids last with them
         return _same_items(source, now, number, names) if expected[1] else f"not {source}"
@@ -327,30 +329,36 @@ def _test(source: str, guard: Guard, number: int, names: dict[str, Any]) -> str:
 
 def _has_lasting_items(value: Any) -> bool:
     if type(value) is dict:
-        return all(type(key) is str for key in value) and all(map(_is_lasting, value.values()))
-    plain = isinstance(value, list | tuple) and type(value).__iter__ in (
-        list.__iter__,
-        tuple.__iter__,
-    )
-    return plain and all(map(_is_lasting, value))
+        return all(type(key) in (str, int) for key in value) and all(
+            map(_is_lasting, value.values())
+        )
+    return isinstance(value, list | tuple) and _is_plain(value) and all(map(_is_lasting, value))
+
+
+def _is_plain(value: list[Any] | tuple[Any, ...] | frozenset[Any]) -> bool:
+    """Return whether a container gives what it holds, whatever its class is."""
+    return any(type(value).__iter__ is kind.__iter__ for kind in (list, tuple, frozenset))
 
 
 def _same_items(source: str, now: Any, number: int, names: dict[str, Any]) -> str:
     """Return the test that a list or dictionary has the very same items, in a text."""
     items = [*now.values()] if isinstance(now, dict) else [*now]
-    names[f"k{number}"], names[f"i{number}"] = items, [*map(id, items)]  # kept, so that ids last
-    names[f"y{number}"] = type(now)
+    names[f"i{number}"], names[f"y{number}"] = items, type(now)
     kind = f"(v := {source}).__class__ is y{number}"
     if not isinstance(now, dict):
-        return f"({kind} and [*map(id, v)] == i{number})"
+        return f"({kind} and len(v) == {len(items)} and all(map(same_object, v, i{number})))"
     names[f"n{number}"] = [*now]
-    return f"({kind} and [*v] == n{number} and [*map(id, v.values())] == i{number})"
+    keys = f"[*v] == n{number}"
+    if any(type(key) is not str for key in now):  # 1 is True and 1.0 as well
+        names[f"c{number}"] = [*map(type, now)]
+        keys += f" and [*map(type, v)] == c{number}"
+    return f"({kind} and {keys} and all(map(same_object, v.values(), i{number})))"
 
 
 def _is_lasting(value: Any) -> bool:
     """Return whether the same object has the same ``snapshot`` for ever."""
-    if type(value) in (tuple, frozenset):
-        return all(map(_is_lasting, value))
+    if isinstance(value, tuple | frozenset):
+        return _is_plain(value) and all(map(_is_lasting, value))
     return type(value) in SCALARS or not isinstance(value, CHANGEABLE)
 
 
