@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
+from cellwire.engine.ops.distributions import require_chances
 from cellwire.engine.ops.dropout import channel_dropout
 from cellwire.engine.ops.random_numbers import random_order
 from cellwire.engine.tensor import Tensor
@@ -32,6 +33,7 @@ def _made() -> list[Sample]:
 def _of_tensors() -> list[Sample]:
     no = {"differentiable": False}
     weights = positive(N, 4)
+    chances = 1 / (1 + weights)
     return [
         Sample("rand_like", lambda x: ops.rand_like(x, 5), (X,), **no),
         Sample("randn_like", lambda x: ops.randn_like(x, 5), (X,), **no),
@@ -48,6 +50,7 @@ def _of_tensors() -> list[Sample]:
         Sample("random_poisson", lambda r: ops.random_poisson((2,), r, 5), (weights,), **no),
         Sample("poisson", lambda r: ops.poisson(r, 5), (weights,), **no),
         Sample("bernoulli", lambda x: ops.bernoulli(x, 0.3, 5), (X,), **no),
+        Sample("require_chances", require_chances, (chances,), lambda p: p, **no),
         Sample("multinomial", lambda w: ops.multinomial(w, 2, False, 5), (weights,), **no),
         Sample("multinomial_with_replacement",
                lambda w: ops.multinomial_with_replacement(w, 5, 2, 3), (weights,), **no),
