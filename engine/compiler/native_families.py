@@ -12,6 +12,7 @@ from . import (
     drawing,
     indexed,
     moving,
+    ordering,
     pooling,
     recurrent,
     resampling,
@@ -24,6 +25,7 @@ from .native_ops import NativeOp, is_whole
 
 FAMILIES: Final = (
     windowed, pooling, recurrent, attention, moving, drawing, indexed, running, resampling,
+    ordering,
 )  # fmt: skip
 NATIVE_OPS: Final[dict[str, NativeOp]] = {
     name: op for family in FAMILIES for name, op in family.OPS.items()

@@ -7,43 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..dtype import float64, int64
-from ..shape import Aval
 from ..tensor import Tensor
 from . import arithmetic, array, creation, joining, logic, reduce, rounding
 from .cast import TensorLike, as_float, as_tensor, cast_to
 from .declarations import composite
 from .gathering import gather_elements
-from .registry import Call, Host, op
+from .registry import Call
 from .rules import normalize_axis
-
-
-def _order_rule(input: Aval, axis: int) -> Aval:
-    return Aval(input.shape, int64)
-
-
-@op(
-    infer=_order_rule,
-    kernel=lambda input, axis: np.argsort(input, axis, kind="stable").astype(np.int64),
-    lowering=Host("sorts in NumPy"),
-    category="gradient",
-    inputs=("input",),
-)
-def rising_order(input: TensorLike, axis: int) -> Call:
-    """Return the positions of the elements from the smallest to the largest, NaN last.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape.
-    axis : int
-        The axis to sort along.
-
-    Returns
-    -------
-    Tensor
-        Int64 positions; equal elements keep their order.
-    """
-    return (as_tensor(input),), {"axis": axis}
+from .sorting import argsort
 
 
 def _count(input: Tensor, axis: int, skip_nan: bool) -> Tensor:
@@ -60,7 +31,7 @@ def _has_nan(input: Tensor, axis: int) -> Tensor:
 
 def _expand_median(skip_nan: bool) -> Any:
     def expand(input: Tensor, axis: int, keepdims: bool) -> tuple[Tensor, Tensor]:
-        order = rising_order(input, axis)
+        order = argsort(input, axis)
         last = arithmetic.sub(_count(input, axis, skip_nan), 1)
         middle = arithmetic.floor_div(arithmetic.maximum(last, 0), 2)
         if input.dtype.is_float and not skip_nan:
@@ -147,7 +118,7 @@ def _expand_quantile(skip_nan: bool) -> Any:
     def expand(
         input: Tensor, q: tuple[float, ...], axis: int, keepdims: bool, single: bool
     ) -> Tensor:
-        ordered = gather_elements(input, axis, rising_order(input, axis))
+        ordered = gather_elements(input, axis, argsort(input, axis))
         parts = [_quantile_at(input, ordered, place, axis, skip_nan) for place in q]
         if not skip_nan:
             unknown = _has_nan(input, axis)

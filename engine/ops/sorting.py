@@ -12,7 +12,7 @@ from .array import reshape, squeeze
 from .cast import TensorLike, as_tensor
 from .declarations import composite
 from .gathering import pick_elements
-from .registry import Call, Host, op
+from .registry import Call, Composite, Host, op
 from .rules import normalize_axis
 
 Pair = tuple[Tensor, Tensor]
@@ -117,10 +117,50 @@ def msort(input: TensorLike) -> Call:
     return (tensor,), {}
 
 
+def _expand_top(input: Tensor, axis: int, k: int, largest: bool) -> Tensor:
+    return slicing.narrow(argsort(input, axis, largest), axis, 0, k)
+
+
+def _top_kernel(input: np.ndarray, axis: int, k: int, largest: bool) -> np.ndarray:
+    found = _argsort_kernel(input, axis, largest)
+    return found[(slice(None),) * axis + (slice(0, k),)]
+
+
+@op(
+    infer=lambda input, axis, k, largest: Aval(
+        (*input.shape[:axis], k, *input.shape[axis + 1 :]), int64
+    ),
+    kernel=_top_kernel,
+    lowering=Composite(_expand_top),
+    category="gradient",
+    inputs=("input",),
+)
+def top_positions(input: Tensor, axis: int, k: int, largest: bool) -> Call:
+    """Return where the ``k`` largest elements along an axis stand, or the smallest.
+
+    Parameters
+    ----------
+    input : Tensor
+        At least one axis.
+    axis : int
+        The axis.
+    k : int
+        How many.
+    largest : bool
+        Whether the largest are wanted.
+
+    Returns
+    -------
+    Tensor
+        Int64, with size ``k`` along the axis.
+    """
+    return (input,), {"axis": axis, "k": k, "largest": largest}
+
+
 def _topk(input: Tensor, k: int, dim: int, largest: bool) -> Pair:
-    order = argsort(input, dim, largest)
-    if input.shape:
-        order = slicing.narrow(order, dim, 0, k)
+    if not input.shape:
+        return input, argsort(input, dim, largest)
+    order = top_positions(input, dim, k, largest)
     return _picked(input, order, dim), order
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from cellwire.engine import ops
-from cellwire.engine.ops import cumulative, quantiles
+from cellwire.engine.ops import cumulative
 from scipy import special
 
 from op_samples.sample import N, Sample, bools, distinct, integers, normal, positive
@@ -110,8 +110,6 @@ def _ordered() -> list[Sample]:
         return np.sort(x, 1)[:, 1], order[:, 1]
 
     return [
-        Sample("rising_order", lambda x: quantiles.rising_order(x, 1), (X,),
-               lambda x: np.argsort(x, 1), **NO),
         Sample("median", lambda x: ops.median(x, 1), (X,), lower),
         Sample("median", lambda x: ops.median(x, 1)[0], (CUBE,), lambda x: x.min(1)),
         Sample("nanmedian", lambda x: ops.nanmedian(x, 0, True)[0], (HOLES,),

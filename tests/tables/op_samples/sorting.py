@@ -29,6 +29,8 @@ def _sorted() -> list[Sample]:
         Sample("sort", lambda x: ops.sort(x, 1, True), (CUBE,),
                lambda x: (_falling(x, 1), np.argsort(-x, 1))),
         Sample("msort", ops.msort, (X,), lambda x: np.sort(x, 0)),
+        Sample("top_positions", lambda x: sorting.top_positions(x, 1, 2, True), (X,),
+               lambda x: np.argsort(-x, 1)[:, :2], **NO),
         Sample("topk", lambda x: ops.topk(x, 2), (X,),
                lambda x: (_falling(x, 1)[:, :2], np.argsort(-x, 1)[:, :2])),
         Sample("topk", lambda x: ops.topk(x, 3, 1, largest=False), (CUBE,),
