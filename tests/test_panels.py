@@ -321,7 +321,8 @@ def test_a_compile_report_names_kernels_nodes_and_reasons() -> None:
     )  # fmt: skip
     text = report_text(report, {"a": "relu1", "b": "conv1"})
     assert "kernel k0: relu1" in text
-    assert "library conv2d (conv1): no generated kernel yet" in text
+    assert "2 nodes → 1 kernels and 1 host steps" in text
+    assert "host conv2d (conv1): no generated kernel yet" in text
     assert "3.40×" in text
     assert text.endswith("define void @k0()")
 

@@ -89,7 +89,7 @@ def _show(driver: Driver, output: Output, report: GroupReport, *, code: bool) ->
         (kernel.kind, ", ".join(map(driver.name, kernel.nodes)), ", ".join(kernel.ops))
         for kernel in report.kernels
     ] + [
-        ("in NumPy", ", ".join(map(driver.name, step.nodes)), f"{step.op}: {step.reason}")
+        ("host step", ", ".join(map(driver.name, step.nodes)), f"{step.op}: {step.reason}")
         for step in report.host_steps
     ]
     eager, compiled = report.eager_microseconds / 1e6, report.compiled_microseconds / 1e6

@@ -72,7 +72,7 @@ def report_text(report: m.GroupReport, names: dict[str, str]) -> str:
     speed = report.eager_microseconds / max(report.compiled_microseconds, 1e-9)
     lines = [
         f"; {report.name}: {len(report.nodes)} nodes → {len(report.kernels)} kernels"
-        f" and {len(report.host_steps)} library steps",
+        f" and {len(report.host_steps)} host steps",
         f"; eager {report.eager_microseconds:,.1f} µs, compiled {report.compiled_microseconds:,.1f}"
         f" µs ({speed:.2f}×), parity {report.parity:.2g}, compiled in"
         f" {report.compile_milliseconds:,.0f} ms, arena {report.arena_bytes:,} bytes",
@@ -82,7 +82,7 @@ def report_text(report: m.GroupReport, names: dict[str, str]) -> str:
         lines.append(f"; kernel {kernel.name}: {members}")
     for step in report.host_steps:
         members = ", ".join(names.get(node, node) for node in step.nodes)
-        lines.append(f"; library {step.op} ({members}): {step.reason}")
+        lines.append(f"; host {step.op} ({members}): {step.reason}")
     return "\n".join([*lines, "", report.code]).rstrip()
 
 
