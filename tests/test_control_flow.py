@@ -91,6 +91,21 @@ def test_cond_is_compiled_once_for_both_ways() -> None:
     ]
 
 
+def test_a_loop_of_native_runs_is_told_as_a_kernel() -> None:
+    def told(fn: Callable[[Any], Any]) -> tuple[list[str], list[str]]:
+        report = explain(fn)(x_of(1, 2, 3)).report
+        assert report is not None
+        kernels = [str(k) for k in report.kernels if "cellwire_repeat" in str(k)]
+        return kernels, [step.reason for step in report.host_steps]
+
+    native = ["native cellwire_repeat: scan"]
+    assert told(lambda x: ops.fori_loop(0, 4, lambda i, c: c * 2 + x, x)) == (native, [])
+    counted = told(lambda x: ops.while_loop(lambda c: c.sum() < 90, lambda c: c * 2, x))
+    assert counted == (["native cellwire_repeat: while_loop"], [])
+    in_numpy = told(lambda x: ops.fori_loop(0, 4, lambda i, c: ops.logcumsumexp(c, 0), x))
+    assert in_numpy == ([], ["runs a graph 4 times"])
+
+
 def test_derivatives_of_cond() -> None:
     check_derivatives(turned, Tensor([0.5, 2.0], "float64"), Tensor([-0.5, -1.0], "float64"))
 

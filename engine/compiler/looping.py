@@ -50,7 +50,12 @@ class Scan:
             *(Aval((length, *aval.shape), aval.dtype) for aval in elements),
         ]
         self.op: Op = graph_op(
-            "scan", self.avals, self._run, self._grad, f"runs a graph {length} times"
+            "scan",
+            self.avals,
+            self._run,
+            self._grad,
+            f"runs a graph {length} times",
+            self._is_native,
         )
 
     def _split(self, items: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
@@ -60,6 +65,9 @@ class Scan:
     @cached_property
     def _native(self) -> NativeLoop | None:
         return native_loop(self.body.plan, self.carried)
+
+    def _is_native(self) -> bool:
+        return self._native is not None
 
     def _run(self, *arrays: np.ndarray) -> Arrays:
         if self.length and self._native is not None:
@@ -158,7 +166,12 @@ class While:
         self.avals = [value.aval for value in body.graph.outputs]
         self.carried = len(self.avals)
         self.op: Op = graph_op(
-            "while_loop", self.avals, self._run, self._grad, "runs a graph until a tensor is false"
+            "while_loop",
+            self.avals,
+            self._run,
+            self._grad,
+            "runs a graph until a tensor is false",
+            self._is_native,
         )
 
     def _goes_on(self, carry: Sequence[np.ndarray], same: Sequence[np.ndarray]) -> bool:
@@ -168,6 +181,9 @@ class While:
     def _native(self) -> tuple[NativeLoop, NativeTest] | None:
         body, test = native_loop(self.body.plan, self.carried), native_test(self.test.plan)
         return None if body is None or test is None else (body, test)
+
+    def _is_native(self) -> bool:
+        return self._native is not None
 
     def _run(self, *arrays: np.ndarray) -> Arrays:
         if self._native is not None:

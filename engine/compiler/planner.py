@@ -17,6 +17,7 @@ from ...kernels.native import Kernel
 from ...kernels.runtime import Bound, Rows
 from ...kernels.workers import thread_count
 from ..dtype import dtype_of
+from ..ops.registry import Host
 from ..shape import Aval
 from .access import Access, access_of
 from .arena import arena_offsets, overwrites
@@ -371,7 +372,11 @@ class Planner:
         hosts: list[HostStep] = []
         for step in steps:
             if isinstance(step, Group):
-                hosts += [HostStep(n.op.name, step.reason, n.origin) for n in step.nodes]
+                for node in step.nodes:
+                    if _is_native(node):
+                        kernels[node.op.name] = _repeated(node)
+                    else:
+                        hosts.append(HostStep(node.op.name, step.reason, node.origin))
                 continue
             nodes = step.group.nodes
             known = kernels.get(step.kernel.name)
@@ -387,6 +392,17 @@ class Planner:
         self.report.host_steps = tuple(hosts)
         texts = [kernel.text for kernel in self.kernels.values()]
         self.report.text = lambda: "\n".join(texts)
+
+
+def _is_native(node: Node) -> bool:
+    """Return whether what a node runs as a step of its own is machine code: a loop's runs are."""
+    lowering = node.op.lowering
+    return isinstance(lowering, Host) and lowering.is_native is not None and lowering.is_native()
+
+
+def _repeated(node: Node) -> KernelReport:
+    origins = () if node.origin is None else (node.origin,)
+    return KernelReport("cellwire_repeat", "native", (node.op.primitive,), origins)
 
 
 def _written(step: NativeStep | Group) -> tuple[Value, ...]:

@@ -150,12 +150,13 @@ def graph_op(
     kernel: Callable[..., tuple[np.ndarray, ...]],
     grad: GradRule,
     reason: str,
+    is_native: Callable[[], bool] | None = None,
 ) -> Op:
     """Return an op that runs graphs; each is an op of its own with a name of its own."""
     own, outputs = f"{name}_{next(_numbers)}", tuple(avals)
     return Op(
-        own, ("inputs",), {}, "graph", lambda *_: outputs, kernel, grad, Host(reason), name,
-        "Control flow of a compiled function.", kernel, variadic=True,
+        own, ("inputs",), {}, "graph", lambda *_: outputs, kernel, grad, Host(reason, is_native),
+        name, "Control flow of a compiled function.", kernel, variadic=True,
     )  # fmt: skip
 
 

@@ -78,9 +78,13 @@ class Composite:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """An op that the compiler leaves to its NumPy kernel, and why."""
+    """An op that the compiler leaves to its NumPy kernel, and why.
+
+    ``is_native`` tells of a loop over a graph whether its kernel is one call of machine code.
+    """
 
     reason: str
+    is_native: Callable[[], bool] | None = None
 
 
 Lowering = Pointwise | Reduce | View | Gemm | Composite | Host
