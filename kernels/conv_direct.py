@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from .conv_account import account_of_direct, account_of_packing
 from .conv_direct_code import DirectPrinter
 from .conv_ending import Ending
 from .conv_strip import Strip, fitting_rows
@@ -166,6 +167,11 @@ class DirectConv:
         return max(1, own + (self.strip.size if self.strip.is_copied else 0))
 
     @property
+    def account(self) -> str:
+        """What it does, for people."""
+        return account_of_direct(self)
+
+    @property
     def text(self) -> str:
         """A canonical description."""
         sizes = f"{self.channels} to {self.filters} in {self.groups} {self.dtype} {self.window}"
@@ -188,6 +194,11 @@ class PackWeights:
 
     name: str
     conv: DirectConv
+
+    @property
+    def account(self) -> str:
+        """What it does, for people."""
+        return account_of_packing(self)
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .control import Carried, repeat
+from .conv_account import account_of_strided
 from .emitter import Emitter, Value, as_internal, literal
 from .expressions import INT64, DType, affine, const
 from .gemm import BlasGemm, Gemm, Product, choose_gemm
@@ -73,6 +74,11 @@ class StridedGrad:
     def ints(self) -> tuple[str, ...]:
         """Names of the integer parameters."""
         return ("n",)
+
+    @property
+    def account(self) -> str:
+        """What it does, for people."""
+        return account_of_strided(self)
 
     @property
     def text(self) -> str:

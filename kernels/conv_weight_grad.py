@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from .conv_account import account_of_unpacking, account_of_weight_grad
 from .conv_grad_code import GradPrinter
 from .conv_strip import Strip, fitting_rows
 from .conv_tiling import GradTiling, choose_grad_tiling
@@ -134,6 +135,11 @@ class WeightGrad:
         return max(1, self.turned_size + (self.strip.size if self.strip.is_copied else 0))
 
     @property
+    def account(self) -> str:
+        """What it does, for people."""
+        return account_of_weight_grad(self)
+
+    @property
     def text(self) -> str:
         """A canonical description."""
         sizes = f"{self.channels} to {self.filters} in {self.groups} {self.dtype} {self.window}"
@@ -150,6 +156,11 @@ class UnpackSums:
 
     name: str
     grad: WeightGrad
+
+    @property
+    def account(self) -> str:
+        """What it does, for people."""
+        return account_of_unpacking(self)
 
     @property
     def text(self) -> str:

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from .conv_account import account_of_transform, account_of_winograd
 from .conv_direct import DirectConv, is_direct
 from .conv_ending import Ending
 from .conv_strip import Strip
@@ -213,6 +214,11 @@ class WinogradConv:
         return FLOAT32
 
     @property
+    def account(self) -> str:
+        """What it does, for people."""
+        return account_of_winograd(self)
+
+    @property
     def text(self) -> str:
         """A canonical description."""
         how = f"{self.tile_rows} {self.packed} {self.tiling} {self.direct.text}"
@@ -242,6 +248,11 @@ class TransformWeights:
     def dtype(self) -> DType:
         """Of all numbers."""
         return FLOAT32
+
+    @property
+    def account(self) -> str:
+        """What it does, for people."""
+        return account_of_transform(self)
 
     @property
     def text(self) -> str:

@@ -104,6 +104,16 @@ class Product:
         head = f"{self.dtype} {a}@{b} {sizes} ints {self.ints}\n"
         return head + (self.epilogue.text if self.epilogue else "")
 
+    @property
+    def account(self) -> str:
+        """What it computes, for people."""
+        a = f"a[{self.k}×{self.m}]ᵀ" if self.transpose_a else f"a[{self.m}×{self.k}]"
+        b = f"b[{self.n}×{self.k}]ᵀ" if self.transpose_b else f"b[{self.k}×{self.n}]"
+        sums = "+=" if self.accumulate or self.sum_batch else "="
+        batch = "" if self.batch == 1 else f", {self.batch} times"
+        head = f"{self.dtype} c[{self.m}×{self.n}] {sums} {a} · {b}{batch}\n"
+        return head + (self.epilogue.text if self.epilogue else "")
+
 
 @dataclass(frozen=True)
 class _ProductKernel:
@@ -111,6 +121,19 @@ class _ProductKernel:
 
     name: str
     product: Product
+
+    word = ""
+    """What kind of kernel it is."""
+
+    @property
+    def text(self) -> str:
+        """A canonical description."""
+        return f"{self.word} {self.name} {self.product.text}"
+
+    @property
+    def account(self) -> str:
+        """What it does, for people."""
+        return f"{self.name}: {self.word}, {self.product.account}"
 
     @property
     def ints(self) -> tuple[str, ...]:
@@ -121,10 +144,7 @@ class _ProductKernel:
 class Gemm(_ProductKernel):
     """Generated code: `void name(a, b, c, epilogue's others..., ints...)`."""
 
-    @property
-    def text(self) -> str:
-        """A canonical description."""
-        return f"gemm {self.name} {self.product.text}"
+    word = "gemm"
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition."""
@@ -140,10 +160,7 @@ class BlasGemm(_ProductKernel):
     `blas` is the address that `blas_address` returns.
     """
 
-    @property
-    def text(self) -> str:
-        """A canonical description."""
-        return f"blas {self.name} {self.product.text}"
+    word = "blas"
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition."""
@@ -159,10 +176,7 @@ class PackedGemm(_ProductKernel):
     There is no `c` where the product is local. Each thread has a workspace of its own.
     """
 
-    @property
-    def text(self) -> str:
-        """A canonical description."""
-        return f"packed gemm {self.name} {self.product.text}"
+    word = "packed gemm"
 
     def workspace(self, n: int, k: Dim) -> Dim:
         """Return the elements of a thread's workspace for sizes n and k, on this machine."""
@@ -186,10 +200,7 @@ class StreamGemm(_ProductKernel):
         if not product.transpose_b or product.local or product.accumulate or product.sum_batch:
             raise LoopError("this kernel takes a transposed B, and C is what it alone computes")
 
-    @property
-    def text(self) -> str:
-        """A canonical description."""
-        return f"stream gemm {self.name} {self.product.text}"
+    word = "stream gemm"
 
     def workspace(self, m: int, k: Dim) -> Dim:
         """Return the elements of a thread's workspace for sizes m and k, on this machine."""

@@ -35,6 +35,11 @@ class Kernel(Protocol):
         ...
 
 
+def account(kernel: Kernel) -> str:
+    """Return what a kernel does, for people: its own account, or its text."""
+    return getattr(kernel, "account", kernel.text)
+
+
 @dataclass(frozen=True)
 class Library:
     """Loaded machine code; it stays in memory while this object is referenced."""

@@ -89,3 +89,20 @@ def test_a_residual_of_the_same_convolution_waits_for_it() -> None:
     x, w, b, _ = numbers((4, 5, 5, 9))
     kernels = kernels_of(plan_of(fn, x, w, b))
     assert all("conv2d" in kernel and "relu" in kernel for kernel in kernels)
+
+
+def test_the_report_outlines_what_convolutions_do() -> None:
+    def fn(x: Any, w: Any, b: Any, g: Any) -> Any:
+        found = ops.relu(ops.conv2d(x, w, b, pad_mode="same", stride=2))
+        derive = cw.grad(lambda x, w: ops.sum(ops.conv2d(x, w, pad_mode="same") * g), (0, 1))
+        return found, *derive(x, w)
+
+    code = plan_of(fn, *numbers((2, 5, 20, 9))).report.code
+    assert "Window(" not in code
+    assert "Tiling(" not in code
+    outline = "  images of 9×9 to 5×5, kernel 3×3, stride 2×2, padding 1 1 1 1\n  for image:\n"
+    assert f": float32, 5 channels to 20 filters\n{outline}    for strip of " in code
+    assert "maximum(add(sum, x0)" in code
+    assert ", the input's gradient, 5 channels to 20 filters\n" in code
+    assert ": float32, the weight's gradient, 5 channels to 20 filters\n" in code
+    assert "sums of blocks of" in code

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...kernels.native import Kernel
+from ...kernels.native import Kernel, account
 from ...kernels.runtime import Bound, Rows
 from ...kernels.workers import thread_count
 from ..dtype import dtype_of
@@ -390,8 +390,8 @@ class Planner:
             )
         self.report.kernels = tuple(kernels.values())
         self.report.host_steps = tuple(hosts)
-        texts = [kernel.text for kernel in self.kernels.values()]
-        self.report.text = lambda: "\n".join(texts)
+        made = [*self.kernels.values()]
+        self.report.text = lambda: "\n".join(map(account, made))
 
 
 def _is_native(node: Node) -> bool:

@@ -67,7 +67,7 @@ class Report:
 
     @property
     def code(self) -> str:
-        """The kernels as loop IR."""
+        """What the kernels do: loop IR, or an outline of the loops where there is none."""
         return self.text()
 
     def __str__(self) -> str:
