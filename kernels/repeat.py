@@ -51,7 +51,8 @@ class _RepeatCode:
     """`i64 cellwire_repeat(ptr job)` returns how often it ran the program.
 
     The job's words: the program and its words; the cells and how many there are; how often to run
-    at most; a program to ask before each run and its words, or 0; where its answer, a byte, lies.
+    at most; a program to ask before each run and its words, or 0; where its answer, a byte, lies;
+    where numbers lie that end the loop unless they are negative after a run, and how many.
     """
 
     name: str = "cellwire_repeat"
@@ -75,7 +76,7 @@ def _load(name: str, word: int, kind: str) -> str:
 
 _JOB: Final = (
     ("program", "ptr"), ("words", "ptr"), ("cells", "ptr"), ("count", "i64"), ("most", "i64"),
-    ("test", "ptr"), ("test.words", "ptr"), ("answer", "ptr"),
+    ("test", "ptr"), ("test.words", "ptr"), ("answer", "ptr"), ("checks", "ptr"), ("looks", "i64"),
 )  # fmt: skip
 
 _CODE: Final = f"""\
@@ -97,10 +98,23 @@ ask:
   br i1 %stops, label %end, label %go
 go:
   call void %program(ptr %words)
+  br label %look
+look:
+  %check = phi i64 [0, %go], [%check.next, %seen]
+  %left = icmp slt i64 %check, %looks
+  br i1 %left, label %seen, label %passed
+seen:
+  %check.at = getelementptr ptr, ptr %checks, i64 %check
+  %status = load ptr, ptr %check.at, align 8
+  %wrong = load i64, ptr %status, align 8
+  %check.next = add i64 %check, 1
+  %stopped = icmp sge i64 %wrong, 0
+  br i1 %stopped, label %end, label %look
+passed:
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %cell, label %moved
 cell:
-  %number = phi i64 [0, %go], [%following, %cell]
+  %number = phi i64 [0, %passed], [%following, %cell]
   %start = mul i64 %number, {CELL}
   %head = add i64 %start, {POINTER}
   %place = getelementptr i64, ptr %cells, i64 %head
@@ -144,18 +158,22 @@ def repeat(
     test: Bound | None = None,
     asked: Sequence[int] = (),
     answer: int = 0,
+    checks: Sequence[int] = (),
 ) -> int:
     """Run a program at most so often, and as long as the test says so; return how often it ran.
 
     ``ways`` has a pointer for each array of a call. The test's arrays are the ways of the numbers
-    ``asked``, which may be more than the program has; what it answers is a byte at ``answer``.
+    ``asked``, which may be more than the program has; what it answers is a byte at ``answer``. A
+    run after which a number at one of ``checks`` is not negative is the last and does not count.
     """
     cells = np.zeros((len(ways), CELL), np.int64)
     cells[:, POINTER:] = [(w.start, w.first, w.second, w.third) for w in ways]
     first = cells.ctypes.data
     places = [first + number * CELL * WORD for number in range(len(ways))]
     words = np.array([program.address, *places[: program.arrays]], np.int64)
+    looked = np.array([*checks], np.int64)
     job = [program.function, words.ctypes.data, first, len(ways), 0, 0, 0, answer]
+    job += [looked.ctypes.data, len(checks)]
     others = None
     if test is not None:
         others = np.array([test.address, *[places[number] for number in asked]], np.int64)
@@ -170,5 +188,5 @@ def repeat(
         runs += done
         if done < held[4]:
             break
-    del words, others, cells  # which the machine code read until here
+    del words, others, cells, looked  # which the machine code read until here
     return runs

@@ -13,7 +13,7 @@ from cellwire.engine.compiler.graph import Graph
 from cellwire.engine.compiler.looping import Scan, While
 from cellwire.engine.compiler.native_loops import native_loop
 from cellwire.engine.compiler.subgraph import SubGraph
-from cellwire.engine.dtype import float32
+from cellwire.engine.dtype import float32, int64
 from cellwire.engine.shape import Aval
 from cellwire.engine.tensor import Tensor
 
@@ -103,6 +103,38 @@ def test_a_while_loop_stops_where_its_test_says_so(runs: int) -> None:
     for _ in range(runs):
         expected = expected * np.float32(0.5) + step
     np.testing.assert_allclose(value, expected, rtol=1e-6)
+
+
+TABLE = Aval((4, 5), float32)
+
+
+def test_a_scan_that_looks_at_positions_is_native_and_stops_at_a_wrong_one() -> None:
+    place = Aval((), int64)
+    graph = trace(lambda c, i, t: (c * 0.5 + t[i], c), [VECTOR, place, TABLE]).graph
+    loop = Scan(SubGraph(graph), 1, 1, 6)
+    assert loop._native is not None
+    start, table, right = numbers(5), numbers(4, 5), np.array([0, 3, -4, 2, 1, -1])
+    expected = loop._run_one_by_one(start, right, table)
+    for at in (0, 2, 5, None):
+        places = right.copy()
+        if at is not None:
+            places[at] = 4 + at
+            with pytest.raises(IndexError, match=f"position {4 + at}, axis 0 has size 4"):
+                loop._run(start, places, table)
+            continue
+        for mine, other in zip(loop._run(start, places, table), expected, strict=True):
+            np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("wrong", [3, 5000])
+def test_a_while_loop_stops_at_a_wrong_position(wrong: int) -> None:
+    avals = [Aval((), int64), Aval((), float32), Aval((wrong,), float32)]
+    test = trace(lambda n, c, x: n < 9000, avals).graph
+    loop = While(SubGraph(test), SubGraph(trace(lambda n, c, x: (n + 1, x[n]), avals).graph))
+    assert loop._native is not None
+    arrays = np.zeros((), np.int64), np.zeros((), np.float32), numbers(wrong)
+    with pytest.raises(IndexError, match=f"position {wrong}, axis 0 has size {wrong}"):
+        loop._run(*arrays)
 
 
 def test_a_plan_with_host_steps_is_no_native_loop() -> None:

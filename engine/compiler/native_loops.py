@@ -16,7 +16,7 @@ from ...kernels.expressions import BOOL
 from ...kernels.repeat import Moving, repeat
 from ...kernels.runtime import Bound
 from .access import natural_strides
-from .runs import Plan, Reader, whole
+from .runs import NativeRun, Plan, Reader, RunCheck, whole
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -32,6 +32,7 @@ class NativeLoop:
     body: Bound
     carried: tuple[int, ...]
     elements: tuple[int, ...]
+    checks: tuple[RunCheck, ...]
 
     def scan(
         self, arrays: Sequence[np.ndarray], scanned: int, length: int, backwards: bool
@@ -51,7 +52,8 @@ class NativeLoop:
             for number in range(len(self.elements))
         ]
         with self.plan.lock:
-            repeat(self.body, call.ways(), length)
+            repeat(self.body, call.ways(), length, checks=self._statuses())
+            self._look()
         return (*(state.last(length) for state in states), *_apart(found))
 
     def run_while(self, test: NativeTest, arrays: Sequence[np.ndarray]) -> Arrays:
@@ -67,8 +69,20 @@ class NativeLoop:
             call.stay(slot, array)
         asked = (*range(len(given)), *range(first, len(call.moving)))
         with self.plan.lock, test.plan.lock:
-            runs = repeat(self.body, call.ways(), None, test.body, asked, _address(answer))
+            runs = repeat(
+                self.body, call.ways(), None, test.body, asked, _address(answer), self._statuses()
+            )
+            self._look()
         return tuple(state.last(runs) for state in states)
+
+    def _statuses(self) -> list[int]:
+        """Return where the body writes what it found wrong."""
+        return [_address(check.status) for check in self.checks if check.status is not None]
+
+    def _look(self) -> None:
+        """Raise the error if something was wrong in the last run."""
+        for check in self.checks:
+            check()
 
     def _carry(self, given: Sequence[np.ndarray], call: _Call) -> list[_State]:
         """Lay out what is carried."""
@@ -123,7 +137,8 @@ def native_loop(plan: Plan, carried: int) -> NativeLoop | None:
 
     That is so where the plan has host steps, or carries on what it took in another place.
     """
-    if plan.direct is None or plan.in_place:
+    run = _only_run(plan)
+    if run is None or plan.in_place:
         return None
     first = len(plan.inputs) + len(plan.shared)
     slots = [_slot(plan, read, first) for read in plan.results]
@@ -135,7 +150,16 @@ def native_loop(plan: Plan, carried: int) -> NativeLoop | None:
         return None
     if len(own) + len(fresh) < len(plan.made):
         return None
-    return NativeLoop(plan, plan.direct, tuple(after), tuple(elements))
+    return NativeLoop(plan, run.bound, tuple(after), tuple(elements), run.checks)
+
+
+def _only_run(plan: Plan) -> NativeRun | None:
+    """Return the run that a plan is, if it takes all arrays of a call as they stand."""
+    only = plan.parts[0] if len(plan.parts) == 1 else None
+    if not isinstance(only, NativeRun):
+        return None
+    count = len(plan.inputs) + len(plan.shared) + len(plan.made)
+    return only if only.slots == tuple(range(count)) else None
 
 
 def native_test(plan: Plan) -> NativeTest | None:
