@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.recurrent import run_backward, run_forward
+from ...kernels.recurrent import run_forward
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
 from . import arithmetic, creation, hyperbolic, linalg, math, reduce
@@ -15,6 +15,7 @@ from .expansion import expanded
 from .recurrent import (
     REASON,
     Tensors,
+    back_kernel,
     keeping_to_itself,
     kept_avals,
     layer_gradient,
@@ -203,18 +204,6 @@ def _second_grad(ctx: GradContext) -> Grads:
     return second_gradient(ctx, 1, 4, lambda *inputs: _run(*inputs, reverse=reverse))
 
 
-def _back_kernel(
-    dout: np.ndarray,
-    dstate: np.ndarray,
-    weight: np.ndarray,
-    slopes: np.ndarray,
-    lengths: np.ndarray | None = None,
-    *,
-    reverse: bool,
-) -> tuple[np.ndarray, ...]:
-    return run_backward("gru", (dout, dstate), weight, slopes, lengths, reverse=reverse)
-
-
 def _back_rule(
     dout: Aval, dstate: Aval, weight: Aval, slopes: Aval, *lengths: Aval, reverse: bool
 ) -> tuple[Aval, ...]:
@@ -224,7 +213,7 @@ def _back_rule(
 
 @op(
     infer=_back_rule,
-    kernel=_back_kernel,
+    kernel=back_kernel("gru", 2),
     lowering=Host(REASON),
     category="gradient",
     inputs=("dout", "dstate", "weight", "slopes", "lengths"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.recurrent import run_backward, run_forward
+from ...kernels.recurrent import run_forward
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
 from . import arithmetic, hyperbolic, linalg, math
@@ -15,6 +15,7 @@ from .expansion import expanded
 from .recurrent import (
     REASON,
     Tensors,
+    back_kernel,
     keeping_to_itself,
     kept_avals,
     layer_gradient,
@@ -190,25 +191,11 @@ def _second_grad(ctx: GradContext) -> Grads:
     return second_gradient(ctx, 2, 4, lambda *inputs: _run(*inputs, reverse=reverse))
 
 
-def _back_kernel(
-    dout: np.ndarray,
-    dstate: np.ndarray,
-    dcell: np.ndarray,
-    weight: np.ndarray,
-    slopes: np.ndarray,
-    lengths: np.ndarray | None = None,
-    *,
-    reverse: bool,
-) -> tuple[np.ndarray, ...]:
-    douts = dout, dstate, dcell
-    return run_backward("lstm", douts, weight, slopes, lengths, reverse=reverse)
-
-
 @op(
     infer=lambda dout, dstate, dcell, weight, slopes, *lengths, reverse: (
         Aval((*dout.shape[:2], weight.shape[0]), dout.dtype), dstate, dcell,
     ),
-    kernel=_back_kernel,
+    kernel=back_kernel("lstm", 3),
     lowering=Host(REASON),
     category="gradient",
     inputs=("dout", "dstate", "dcell", "weight", "slopes", "lengths"),

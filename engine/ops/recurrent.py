@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from ...kernels.recurrent import run_backward as run_back
 from ..dtype import int64
 from ..shape import Aval, ShapeError, shape_text
 from ..tensor import Tensor
@@ -91,6 +94,23 @@ def keeping_to_itself(results: int) -> Callable[[Op, Callable[..., Call]], Calla
         return run
 
     return make
+
+
+def back_kernel(kind: str, ends: int) -> Callable[..., tuple[np.ndarray, ...]]:
+    """Return the kernel of the way back through a layer's steps, which has so many results.
+
+    It takes their gradients, the weight, what was kept, and lengths if there are any.
+    """
+
+    def kernel(
+        *arrays: np.ndarray, reverse: bool, nonlinearity: str = ""
+    ) -> tuple[np.ndarray, ...]:
+        weight, slopes, *lengths = arrays[ends:]
+        name = f"{kind}_{nonlinearity}" if nonlinearity else kind
+        known = lengths[0] if lengths else None
+        return run_back(name, arrays[:ends], weight, slopes, known, reverse=reverse)
+
+    return kernel
 
 
 def weight_gradient(dhidden: Tensor, before: Tensor) -> Tensor:

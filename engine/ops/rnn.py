@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.recurrent import run_backward, run_forward
+from ...kernels.recurrent import run_forward
 from ..shape import Aval
 from ..tensor import Tensor
 from . import activation, arithmetic, hyperbolic, linalg
@@ -15,6 +15,7 @@ from .expansion import expanded
 from .recurrent import (
     REASON,
     Tensors,
+    back_kernel,
     keeping_to_itself,
     kept_avals,
     layer_gradient,
@@ -144,23 +145,9 @@ def _second_grad(ctx: GradContext) -> Grads:
     return second_gradient(ctx, 1, 3, lambda *inputs: _run(*inputs, **ctx.attrs))
 
 
-def _back_kernel(
-    dout: np.ndarray,
-    dstate: np.ndarray,
-    weight: np.ndarray,
-    slopes: np.ndarray,
-    lengths: np.ndarray | None = None,
-    *,
-    nonlinearity: str,
-    reverse: bool,
-) -> tuple[np.ndarray, ...]:
-    kind = f"rnn_{nonlinearity}"
-    return run_backward(kind, (dout, dstate), weight, slopes, lengths, reverse=reverse)
-
-
 @op(
     infer=lambda dout, dstate, weight, slopes, *lengths, nonlinearity, reverse: (dout, dstate),
-    kernel=_back_kernel,
+    kernel=back_kernel("rnn", 2),
     lowering=Host(REASON),
     category="gradient",
     inputs=("dout", "dstate", "weight", "slopes", "lengths"),
