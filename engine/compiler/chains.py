@@ -40,7 +40,11 @@ class Chain(NamedTuple):
         if self.kind == "absent":
             return self.name not in self.root  # pyright: ignore[reportOperatorIssue]
         if self.kind == "closure":
-            return self.root.cell_contents  # pyright: ignore[reportAttributeAccessIssue]
+            cell: Any = self.root
+            try:
+                return cell.cell_contents
+            except ValueError:  # nothing assigned yet
+                return MISSING
         return self.root
 
     def value(self) -> Any:

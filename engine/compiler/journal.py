@@ -154,7 +154,8 @@ class Journal:
             )
         self.openings.written[location.identity] = location
         self.openings.varying.pop(location.identity, None)
-        if not first or location.identity in self.locations:
+        # What a variable of a closure is set to now, Python undoes when it goes on with the frame.
+        if not first or location.kind == "closure" or location.identity in self.locations:
             raise Restart(f"{location.text} is assigned")
         self._install(location)
 

@@ -313,6 +313,12 @@ class Walker:
 
     def _note(self, chain: Chain) -> None:
         value = chain.value()
+        if value is MISSING and chain.kind == "closure" and not chain.path and self.noting:
+            raise TraceBreak(
+                f"{chain.name!r}, a variable of the function around, has no value yet",
+                "assign it before the first call",
+                self._where(),
+            )
         if value is MISSING or not self.noting:
             return
         if type(value) is HostNumber or isinstance(value, Traced) or self._meets(chain):
