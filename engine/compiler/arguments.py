@@ -14,7 +14,7 @@ from ..shape import Shape
 from ..tensor import Symbol, Tensor, TensorSpec, wrap
 from .chains import Held, TooLargeError, snapshot
 from .effects import check_lasting
-from .structure import flatten
+from .structure import flatten, has_attributes
 from .trace import TracedCall
 from .traced import TraceBreak
 
@@ -22,6 +22,11 @@ from .traced import TraceBreak
 def argument_key(leaf: Any) -> object:
     """Return what must be equal for an argument that is no tensor and no number."""
     check_lasting(leaf)
+    if isinstance(leaf, tuple | list | dict):
+        raise TraceBreak(
+            f"an argument is a {type(leaf).__name__} with attributes beside its items",
+            "pass what they are as further arguments",
+        )
     if isinstance(leaf, slice):
         return (slice, leaf.start, leaf.stop, leaf.step)
     try:
@@ -41,8 +46,8 @@ def check_unchanged(arguments: Any, leaves: list[Any], structure: object) -> Non
 
 
 def is_argument(value: object) -> bool:
-    """Whether this is an argument by itself, no list, tuple or dictionary of some."""
-    return not isinstance(value, tuple | list | dict)
+    """Whether this is an argument by itself, no list, tuple or dictionary of some alone."""
+    return not isinstance(value, tuple | list | dict) or has_attributes(value)
 
 
 def is_input(leaf: object, position: int, promoted: tuple[int, ...]) -> bool:

@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from .guards import is_cell
 from .host_numbers import HostNumber, Output, Program, Ref
 from .locations import Location
-from .structure import FIXED, rebuild_dict, rebuild_list, rebuild_tuple
+from .structure import FIXED, has_attributes, rebuild_dict, rebuild_list, rebuild_tuple
 from .trace import Trace
 from .traced import TraceBreak, Traced
 
@@ -128,7 +128,8 @@ class Encoder:
             parts: Any = {key: self.encode(part) for key, part in value.items()}
         else:
             parts = [self.encode(part) for part in value]
-        if type(value) not in (tuple, list, dict) and not hasattr(value, "_fields"):
+        plain = type(value) in (tuple, list, dict) or hasattr(value, "_fields")
+        if not plain or has_attributes(value):
             raise TraceBreak(f"a {type(value).__name__} is kept outside the function", ADVICE)
         like = type(value)() if type(value) in (tuple, list, dict) else value
         made = Collection(like, parts, len(self.known))

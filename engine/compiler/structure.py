@@ -115,13 +115,13 @@ def rebuild_dict(like: dict[object, object], items: dict[object, object]) -> dic
     if type(like) is dict:
         return items
     made = copy.copy(like)
-    made.update(items)
+    dict.update(made, items)  # a Counter's own update adds
     return made
 
 
 def opaque_part(structure: object) -> object | None:
     """Return a part that may hold or share something a graph cannot make anew; None if none."""
-    if isinstance(structure, tuple | list | dict):
+    if isinstance(structure, tuple | list | dict) and not has_attributes(structure):
         parts = structure.values() if isinstance(structure, dict) else structure
         found = (opaque_part(part) for part in parts)
         return next((part for part in found if part is not None), None)
@@ -130,5 +130,14 @@ def opaque_part(structure: object) -> object | None:
 
 def rebuild_tuple(like: tuple[object, ...], parts: Sequence[object]) -> tuple[object, ...]:
     """Make a tuple of the same type as ``like``, a named tuple included."""
-    kind: Any = type(like)
-    return kind(*parts) if hasattr(like, "_fields") else tuple(parts)
+    if type(like) is tuple:
+        return tuple(parts)
+    made = tuple.__new__(type(like), parts)
+    if has_attributes(like):
+        vars(made).update(vars(like))
+    return made
+
+
+def has_attributes(container: object) -> bool:
+    """Return whether a tuple, list or dictionary of another class holds more than its items."""
+    return bool(getattr(container, "__dict__", None))
