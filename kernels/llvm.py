@@ -240,21 +240,18 @@ class _Printer:
         offset: Value | None = None
         across: Value | None = None
         own = index.coefficient(frame.var) if frame.base is not None else ()
+        others = {t: self.scaled(t, frame.names[t.name]) for t in index.terms if t not in own}
         strided = spread and bool(own) and own != (Term(frame.var),)
+        strided = strided or any(value.lanes for value in others.values())
         for term in index.terms:
             if term in own and frame.base is not None:
                 offset = self._plus(offset, self.scaled(term, frame.base))
                 if strided:
                     across = self._plus(across, self.scaled(term, emit.iota(INT64, frame.lanes)))
-                continue
-            value = self.scaled(term, frame.names[term.name])
-            if value.lanes:
-                across = self._plus(across, value)
-                if own and not strided:
-                    across = self._plus(across, emit.iota(INT64, frame.lanes))
-                    strided = True
+            elif others[term].lanes:
+                across = self._plus(across, others[term])
             else:
-                offset = self._plus(offset, value)
+                offset = self._plus(offset, others[term])
         if index.offset or (offset is None and across is None):
             offset = self._plus(offset, literal(index.offset, INT64))
         if across is not None:

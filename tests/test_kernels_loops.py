@@ -442,6 +442,19 @@ def test_every_stride_touches_only_its_elements(stride: int, dtype: Any) -> None
             np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["lanes first", "lanes last"])
+def test_lanes_that_read_rows_of_their_own(turned: bool) -> None:
+    terms = ("i", ("row", 40))
+    place = affine(*(reversed(terms) if turned else terms))
+    rows = Buffer("rows", INT64)
+    body = (Let("row", load(rows, affine("i"))), Store("y", affine("i"), load(X, place)))
+    x = np.arange(400, dtype=np.float32).reshape(10, 40)
+    given = np.random.default_rng(2).integers(0, 10, 37)
+    found = np.zeros(37, np.float32)
+    run(over_i(*body, buffers=(X, rows, Y)), [x, given, found], [37])
+    np.testing.assert_array_equal(found, x[given, np.arange(37)])
+
+
 def test_half_floats_and_bools_in_memory() -> None:
     half, flags = Buffer("x", FLOAT16), Buffer("y", BOOL)
     value = cast(load(half, affine("i")), FLOAT32) * 2.0
