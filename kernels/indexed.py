@@ -181,3 +181,34 @@ def running(
     if size > 1 + exclusive:
         parts.append(Loop("j", size - 1 - exclusive, (add,)))
     return Function("running", (x, out), ("n",), (Loop("l", "n", tuple(parts)),))
+
+
+def records(dtype: DType, sizes: tuple[int, int], largest: bool) -> Function:
+    """Build (x, out; n): where the extreme element so far stands, the last of equal ones.
+
+    It runs along the middle axis of ``n`` by ``sizes`` elements; NaN is more extreme than others.
+    """
+    size, tail = sizes
+    x, out = Buffer("x", dtype), Buffer("out", INT64)
+    column = ["t"] if tail > 1 else []
+
+    def at(row: str | None, offset: int = 0) -> Index:
+        rows = [] if row is None else [(row, tail)]
+        return affine(("l", size * tail), *rows, *column, offset=offset * tail)
+
+    here, best = load(x, at("j", 1)), load(x, at("place"))
+    found = here >= best if largest else here <= best
+    if dtype.kind == "f":
+        found = call("or", found, call("isnan", here))
+    step: tuple[Statement, ...] = (
+        Let("place", load(out, at("j"))),
+        Store("out", at("j", 1), select(found, Var("j") + 1, Var("place"))),
+    )
+    first_column = ["b"] if tail > 1 else []
+    first: Statement = Store("out", affine(("l", size * tail), *first_column), const(0, INT64))
+    if tail > 1:
+        first, step = Loop("b", tail, (first,), True), (Loop("t", tail, step, True),)
+    body: tuple[Statement, ...] = (first,)
+    if size > 1:
+        body = (first, Loop("j", size - 1, step))
+    return Function("records", (x, out), ("n",), (Loop("l", "n", body),))

@@ -111,6 +111,14 @@ def test_running_products(axis: int, exclusive: bool, reverse: bool) -> None:
     equal(lambda x: derive(x), numbers[1:2])  # noqa: PLW0108 - a trace enters functions
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_running_extremes(axis: int) -> None:
+    numbers = np.round(X * 2)
+    numbers[0, 1], numbers[2, 0, 3], numbers[1, 2] = -0.0, np.nan, np.inf
+    for x in (numbers, numbers.astype(np.float16), (X * 3).astype(np.int8), X[:, :1]):
+        equal(lambda x: (*ops.cummax(x, axis), *ops.cummin(x, axis)), x)
+
+
 @pytest.mark.parametrize("reduction", ["none", "add", "sub", "mul", "max", "min"])
 def test_values_meet_elements_in_their_order(reduction: str) -> None:
     def meet(x: cw.Tensor, i: cw.Tensor, updates: cw.Tensor) -> cw.Tensor:

@@ -1,4 +1,4 @@
-"""Running sums and products, and numbers counted up, as native steps of a plan.
+"""Running sums, products and extremes, and numbers counted up, as native steps of a plan.
 
 A family of `native_families.py`; the kernels are in `kernels/indexed.py`.
 """
@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...kernels import indexed
-from ...kernels.loops import DTYPES
+from ...kernels.loops import DTYPES, HALVES
 from ...kernels.runtime import Rows
 from .graph import Node
 from .native_ops import KernelStep, NativeOp, Setting
@@ -45,6 +45,22 @@ def _lower_sums(node: Node, setting: Setting) -> list[KernelStep]:
     ]
 
 
+def _records(node: Node) -> bool:
+    dtype = node.inputs[0].aval.dtype.numpy
+    return dtype in DTYPES - UNCOUNTED - HALVES and 0 not in node.outputs[0].sizes
+
+
+def _lower_records(node: Node, setting: Setting) -> list[KernelStep]:
+    attrs: dict[str, Any] = node.attributes
+    value, output, axis = node.inputs[0], node.outputs[0], attrs["axis"]
+    sizes = (value.sizes[axis], math.prod(value.sizes[axis + 1 :]))
+    dtype = value.aval.dtype.numpy
+    function = indexed.records(dtype, sizes, attrs["largest"]).named("records")
+    rows = Rows(0, (math.prod(sizes) * dtype.itemsize, math.prod(sizes) * 8))
+    buffers = (setting.base(value), output)
+    return [KernelStep(function, buffers, (math.prod(value.sizes[:axis]),), (output,), rows)]
+
+
 def _counts(node: Node) -> bool:
     attrs, output = node.attributes, node.outputs[0]
     whole = all(isinstance(attrs[name], int) for name in ("start", "step"))
@@ -64,5 +80,6 @@ def _sum_products(node: Node) -> float:
 
 OPS = {
     **dict.fromkeys(FOLDS, NativeOp(_sums, _lower_sums, _sum_products)),
+    "record_positions": NativeOp(_records, _lower_records, _sum_products),
     "arange": NativeOp(_counts, _lower_counts, lambda _: 0.0),
 }
