@@ -134,3 +134,17 @@ def _read_by_other_rows(p: Any, x: Any) -> Any:
 )
 def test_what_other_places_still_read_is_not_written_over(step: Any, size: int) -> None:
     _written(step, [(6, 8)], size)
+
+
+def test_blocks_alive_together_never_overlap() -> None:
+    blocks = [Lifetime(100 * (i % 5 + 1), i // 2, i // 2 + i % 4) for i in range(30)]
+    offsets, total = place(blocks)
+    for i, a in enumerate(blocks):
+        assert offsets[i] % 64 == 0
+        assert offsets[i] + a.size <= total
+        for j in range(i):
+            b = blocks[j]
+            if a.first <= b.last and b.first <= a.last:
+                apart = offsets[i] + a.size <= offsets[j] or offsets[j] + b.size <= offsets[i]
+                assert apart
+    assert total < sum(block.size for block in blocks)

@@ -11,18 +11,14 @@ import numpy as np
 import pytest
 from cellwire.engine import ops
 from cellwire.engine.autograd import grad, value_and_grad
-from cellwire.engine.compiler.differentiate import differentiate
 from cellwire.engine.compiler.fuse import Fuser
 from cellwire.engine.compiler.graph import interpret, verify
-from cellwire.engine.compiler.graph_op import GraphOp
-from cellwire.engine.compiler.memory import Lifetime, place
 from cellwire.engine.compiler.plan import compile_graph
 from cellwire.engine.compiler.simplify import simplify
 from cellwire.engine.compiler.trace import trace
 from cellwire.engine.dtype import dtype_of
 from cellwire.engine.origin import Origin, at
 from cellwire.engine.shape import Aval
-from cellwire.engine.tensor import Tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -382,44 +378,6 @@ def test_the_report_names_origins_and_shows_code() -> None:
     assert [origin.node for origin in report.kernels[0].origins] == ["n1", "n2"]
     assert "exp" in report.code
     assert "1 kernel " in str(report)
-
-
-def test_blocks_alive_together_never_overlap() -> None:
-    blocks = [Lifetime(100 * (i % 5 + 1), i // 2, i // 2 + i % 4) for i in range(30)]
-    offsets, total = place(blocks)
-    for i, a in enumerate(blocks):
-        assert offsets[i] % 64 == 0
-        assert offsets[i] + a.size <= total
-        for j in range(i):
-            b = blocks[j]
-            if a.first <= b.last and b.first <= a.last:
-                apart = offsets[i] + a.size <= offsets[j] or offsets[j] + b.size <= offsets[i]
-                assert apart
-    assert total < sum(block.size for block in blocks)
-
-
-# ---- gradients of graphs ---------------------------------------------------------------------
-
-
-def test_a_differentiated_graph_splits_into_forward_and_backward() -> None:
-    call = traced(lambda x, w: ops.sum(ops.tanh(ops.matmul(x, w))), normal(3, 4), normal(4, 2))
-    split = differentiate(call.graph, 1, [0, 1])
-    verify(split.forward)
-    verify(split.backward)
-    x, w = normal(3, 4), normal(4, 2)
-    _, *residuals = interpret(split.forward, [x, w])
-    dx, dw = interpret(split.backward, [*residuals, np.ones((), F32)])
-    slope = 1 - np.tanh(x @ w) ** 2
-    np.testing.assert_allclose(dx, slope @ w.T, rtol=1e-5)
-    np.testing.assert_allclose(dw, x.T @ slope, rtol=1e-5)
-
-
-def test_a_graph_as_an_op_has_first_and_second_gradients() -> None:
-    x = Tensor(normal(5))
-    graph_op = GraphOp(traced(lambda x: ops.tanh(x) * x, x.data).graph, 1, "piece")
-    twice = grad(lambda v: ops.sum(grad(lambda u: ops.sum(graph_op(u)[0]))(v)))
-    direct = grad(lambda v: ops.sum(grad(lambda u: ops.sum(ops.tanh(u) * u))(v)))
-    np.testing.assert_allclose(twice(x).asnumpy(), direct(x).asnumpy(), rtol=1e-4, atol=1e-5)
 
 
 # ---- convolution and pooling -----------------------------------------------------------------
