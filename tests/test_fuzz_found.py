@@ -29,6 +29,17 @@ def test_a_value_in_a_wider_loop_is_not_written_over_what_the_loop_reads_again()
     np.testing.assert_allclose(wide, np.broadcast_to(np.cos(x), (3, 4)), 1e-6)
 
 
+def test_what_a_row_is_read_for_again_is_not_written_over_after_its_sum() -> None:
+    def step(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        less = ops.mean(x) - y
+        return less, x - less
+
+    x, y = np.linspace(0, 1, 20, dtype=F32).reshape(5, 4), np.ones((5, 4), F32)
+    plan = compile_graph(trace(step, [Tensor(x).aval, Tensor(y).aval]).graph, writes={0: 0})
+    for found, wanted in zip(plan(x.copy(), y), step(Tensor(x), Tensor(y)), strict=True):
+        np.testing.assert_allclose(found, wanted.asnumpy(), 1e-6)
+
+
 def test_a_float_of_which_rounding_decides_runs_eagerly() -> None:
     def fn(x: Tensor) -> Tensor:
         return x * 2 if ops.sum(x).item() > 1 else x

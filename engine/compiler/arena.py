@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from ..ops.registry import Reduce
 from .cutting import Region, memory_bytes
-from .graph import Value
+from .graph import Node, Value
 from .memory import Lifetime, place
 from .native_step import NativeStep
 from .space import Space
@@ -140,7 +141,14 @@ def overwrites(space: Space, value: Value, source: Value) -> bool:
         ]
         return moves == set(space.outer) and (any(earlier) or written in readers)
     if space.inner:  # a row is read several times, and may be written over in the last loop alone
-        readers = [i for i, v in zip(readers, outputs, strict=True) if space.time[v] == time]
+        readers = [i for i in readers if _loop_of(space, space.nodes[i]) == time]
         if time < max(space.time.values()):
             return False
     return moves == set(space.extents) and bool(readers) and readers[0] <= written
+
+
+def _loop_of(space: Space, node: Node) -> int:
+    """Return in which of a row's loops a node reads: what a reduction gives comes after its own."""
+    output = node.outputs[0]
+    reduces = isinstance(node.op.lowering, Reduce) and not space.is_inner(output)
+    return space.time[node.inputs[0] if reduces else output]
