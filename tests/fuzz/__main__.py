@@ -8,9 +8,8 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
-from .faults import FAULTS, Fault, cases_until_caught
 from .session import KINDS, Kind
-from .shares import run_share
+from .shares import FAULTS, look_for, run_share
 
 SHARE = 50
 """Cases that a process takes at a time."""
@@ -26,9 +25,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this long")
     parser.add_argument("--faults", action="store_true", help="look for seeded faults instead")
     parser.add_argument("--budget", type=int, default=1000, help="cases in which to find a fault")
+    parser.add_argument("--fault", default="", help="only faults with this in their names")
     given = parser.parse_args()
     if given.faults:
-        return find_faults(given.budget, given.seed)
+        return find_faults(given.budget, given.seed, given.jobs, given.fault)
     kinds: tuple[Kind, ...] = (given.only,) if given.only else KINDS
     return fuzz(kinds, given.seed, given.cases, given.seconds, given.jobs)
 
@@ -54,17 +54,16 @@ def fuzz(kinds: tuple[Kind, ...], first: int, cases: int, seconds: float, jobs: 
     return 1 if failed else 0
 
 
-def find_faults(budget: int, first: int) -> int:
+def find_faults(budget: int, first: int, jobs: int, named: str) -> int:
     """Look for every seeded fault in so many cases; tell where each was noticed."""
-    from . import graph_faults, program_faults  # noqa: F401 - they fill the table
-
-    missed: list[Fault] = []
-    for fault in FAULTS:
-        seed = cases_until_caught(fault, budget, first)
-        found = f"{fault.kind} {seed}" if seed is not None else "MISSED"
-        print(f"{found:16} {fault.name}", flush=True)
-        missed += [fault] if seed is None else []
-    print(f"{len(FAULTS) - len(missed)} of {len(FAULTS)} faults caught in {budget} cases")
+    wanted = [at for at, fault in enumerate(FAULTS) if named in fault.name]
+    missed = 0
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        for future in as_completed(pool.submit(look_for, at, budget, first) for at in wanted):
+            what, seed = future.result()
+            missed += seed is None
+            print(f"{'MISSED' if seed is None else seed:>6} {what}", flush=True)
+    print(f"{len(wanted) - missed} of {len(wanted)} faults caught in {budget} cases")
     return 1 if missed else 0
 
 

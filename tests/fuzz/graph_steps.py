@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -30,24 +31,30 @@ PAIRS = sorted(
     ("math", "logic")
 )  # fmt: skip
 REDUCTIONS = (
-    "sum", "amax", "amin", "prod", "mean", "all", "any", "var", "logsumexp", "argmax", "cumsum",
-    "std",
+    "sum", "sum", "amax", "amax", "amin", "prod", "mean", "all", "any", "var", "logsumexp",
+    "argmax", "cumsum", "std",
 )  # fmt: skip
 SKIPPED_SAMPLES = (
     "cholesky", "lu_factor", "qr", "eigh", "svd", "svdvals", "eigvalsh", "pinv", "lstsq",
     "matrix_rank", "matrix_cond",
 )  # fmt: skip
 """Their results are not unique, or they raise errors for most matrices."""
+SAMPLES_OF = {
+    op: [sample for sample in SAMPLES if sample.op == op]
+    for op in dict.fromkeys(sample.op for sample in SAMPLES) if op not in SKIPPED_SAMPLES
+}  # fmt: skip
 
 
 def random_shape(rng: Rng, most: int = 4) -> tuple[int, ...]:
-    """Return up to four axes of odd sizes; empty ones are rare."""
+    """Return up to four axes of odd sizes, at times two alike; empty ones are rare."""
     if rng.random() < 0.03:
         return tuple(int(s) for s in rng.choice([0, 1, 3], rng.integers(1, 4)))
     while True:
-        shape = tuple(int(s) for s in rng.choice(SIZES, rng.integers(0, most + 1)))
+        shape = [int(s) for s in rng.choice(SIZES, rng.integers(0, most + 1))]
+        if len(shape) > 1 and rng.random() < 0.25:
+            shape[rng.integers(1, len(shape))] = shape[0]
         if np.prod(shape) <= MOST:
-            return shape
+            return tuple(shape)
 
 
 def random_array(rng: Rng, shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -59,7 +66,8 @@ def random_array(rng: Rng, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     array = np.asarray(rng.normal(size=shape))
     if rng.random() < 0.2 and array.size:
         special = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-42, -1e-310, 1e9, -65504.0, 1.0]
-        where = rng.random(shape) < 0.15
+        special = special[: rng.choice([1, 4, 10, 10])]
+        where = rng.random(shape) < rng.choice([0.02, 0.15])
         array = np.where(where, rng.choice(special, shape), array)
     with np.errstate(all="ignore"):
         return np.asarray(array, dtype)
@@ -74,6 +82,15 @@ def pick(rng: Rng, pool: Sequence[Tensor], floats: bool = False) -> Tensor:
     return late[rng.integers(len(late))]
 
 
+def drawn(rng: Rng, names: Sequence[str]) -> str:
+    """Return one of the names; where a few are added to them, most seeds still draw the same one.
+
+    That is rendezvous hashing (Thaler and Ravishankar 1996). So new ops change few cases.
+    """
+    salt = int(rng.integers(2**32)).to_bytes(4, "little")
+    return min(names, key=lambda name: blake2b(name.encode(), digest_size=8, salt=salt).digest())
+
+
 def axis_of(rng: Rng, tensor: Tensor) -> int:
     """Return one of a tensor's axes, from the front or the back."""
     rank = len(tensor.shape)
@@ -85,14 +102,14 @@ def axis_of(rng: Rng, tensor: Tensor) -> int:
 
 def unary(rng: Rng, pool: Sequence[Tensor]) -> Any:
     tame = rng.random() < 0.5
-    name = TAME[rng.integers(len(TAME))] if tame else UNARY[rng.integers(len(UNARY))]
+    name = drawn(rng, TAME if tame else UNARY)
     return OPS[name].function(pick(rng, pool, floats=tame))
 
 
 def pair(rng: Rng, pool: Sequence[Tensor]) -> Any:
     usual = rng.random() < 0.6
     names = ("add", "sub", "mul", "maximum", "div") if usual else PAIRS
-    name = names[rng.integers(len(names))]
+    name = drawn(rng, names)
     first = pick(rng, pool)
     if rng.random() < 0.2:
         number = float(rng.choice([0.0, 1.0, -1.0, 2.0, 0.5, -0.0, 3.0]))
@@ -257,9 +274,8 @@ def joining(rng: Rng, pool: Sequence[Tensor]) -> Any:
 
 def sample(rng: Rng, pool: Sequence[Tensor]) -> Any:
     """One of the samples of the op table, some of its floats taken from the graph."""
-    chosen = SAMPLES[rng.integers(len(SAMPLES))]
-    if chosen.op in SKIPPED_SAMPLES:
-        raise ValueError(chosen.op)
+    uses = SAMPLES_OF[drawn(rng, [*SAMPLES_OF])]
+    chosen = uses[rng.integers(len(uses))]
     dtype = FLOATS[rng.integers(len(FLOATS))]
     linear = OPS[chosen.op].category == "linalg"
     given: list[Tensor] = []
@@ -274,7 +290,74 @@ def sample(rng: Rng, pool: Sequence[Tensor]) -> Any:
     return chosen.call(*given)
 
 
+def mirrored(rng: Rng, pool: Sequence[Tensor]) -> Any:
+    """A value together with itself in another order, or with what its rows come to."""
+    source = pick(rng, pool, floats=True)
+    axis, kind, shape = axis_of(rng, source), rng.integers(5), tuple(source.shape)
+    if kind == 0:
+        other = ops.flip(source, (axis % len(shape),))
+    elif kind == 1:
+        other = ops.roll(source, 1, axis)
+    elif kind == 2:
+        other = source[:1]
+    elif kind == 3:
+        other = (ops.mean, ops.amax, ops.amin)[rng.integers(3)](source, axis, True)
+    else:
+        others = [at for at, size in enumerate(shape) if size == shape[axis]]
+        other = ops.swapaxes(source, axis, others[rng.integers(len(others))])
+    return OPS[("add", "sub", "mul")[rng.integers(3)]].function(source, other)
+
+
+def twins(rng: Rng, pool: Sequence[Tensor]) -> Any:
+    """Two functions of two values of one shape, or one of both in either order: kernels alike."""
+    first = pick(rng, pool, floats=True)
+    alike = [t for t in pool if t.aval == first.aval and t is not first]
+    second = alike[rng.integers(len(alike))]
+    if rng.random() < 0.3:
+        both = OPS[drawn(rng, ("sub", "div", "greater", "pow", "atan2"))].function
+        return both(first, second), both(second, first)
+    names = rng.choice(TAME, 2, replace=False)
+    return OPS[names[0]].function(first), OPS[names[1]].function(second)
+
+
+def signs(rng: Rng, pool: Sequence[Tensor]) -> Any:
+    """Zeros of either sign, what numbers that change little make of them, and where it is seen."""
+    source = pick(rng, pool, floats=True)
+    source = source * float(rng.choice([0.0, -0.0])) if rng.random() < 0.5 else source
+    number = float(rng.choice([0.0, 0.0, -0.0, 1.0, -1.0]))
+    name = rng.choice(["add", "add", "sub", "mul"])
+    pair = (source, number) if rng.random() < 0.6 else (number, source)
+    made = OPS[str(name)].function(*pair)
+    return ops.reciprocal(made) if rng.random() < 0.7 else made
+
+
+def constant(rng: Rng, pool: Sequence[Tensor]) -> Any:
+    """A value that depends on no number of the graph."""
+    source = pick(rng, pool, floats=True)
+    kind = rng.integers(3)
+    if kind == 0:
+        return ops.full_like(source, float(rng.integers(-2, 3)))
+    if kind == 1:
+        return ops.zeros_like(source) + 0.5
+    return ops.tanh(Tensor(random_array(rng, tuple(source.shape), "float32")))
+
+
+def update(rng: Rng, pool: Sequence[Tensor], inputs: Sequence[Tensor]) -> Any:
+    """One of the inputs as it may be updated: by itself, a value, or a product, of its shape."""
+    target = pick(rng, inputs, floats=True)
+    alike = [t for t in pool if t.aval == target.aval and t is not target]
+    if not alike or rng.random() < 0.3:
+        return mirrored(rng, (target,))
+    change = alike[rng.integers(len(alike))]
+    if len(target.shape) > 1 and rng.random() < 0.5:
+        size = target.shape[-1]
+        weight = Tensor(random_array(rng, (size, size), "float32"))
+        change = ops.matmul(change, ops.cast(weight, change.dtype))
+    return target - change * 0.5
+
+
 STEPS: tuple[tuple[float, Callable[[Rng, Sequence[Tensor]], Any]], ...] = (
     (20, unary), (20, pair), (4, choose), (4, change_dtype), (12, reduction), (14, view),
-    (7, product), (8, rows), (3, planes), (5, joining), (8, sample),
+    (7, product), (8, rows), (3, planes), (5, joining), (8, sample), (6, mirrored), (3, twins),
+    (4, signs), (2, constant),
 )  # fmt: skip

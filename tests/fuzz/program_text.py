@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .between import session_steps
 from .world import WORLD_CELLS, WORLD_OBJECTS
 
 Rng = np.random.Generator
@@ -84,9 +85,9 @@ FLOAT_CODE = (
     "ALPHA", "COUNT", "LIST[0]", "LIST[-1]", "TABLE[MODE]", "TABLE['p']", "PAIR[1][0]", "k",
     "SETTING.gain", "SETTING.deep['rate'][1]", "HOLDER.power", "HOLDER.doubled", "Holder.rate",
     "(n + 1)", "len(LIST)", "(0.5 if FLAG else 2.0)", "sum(LIST)", "max(LIST)", "net.scale",
-    "(opts or TABLE)['p']", "Net.shift", "float(k)", "helper.__defaults__[0]", "len(MODE)",
-    "getattr(SETTING, 'gain')", "SETTING.depth", "min(v for v in LIST)", "STEPS", "a.shape[0]",
-    "LIST[n % len(LIST)]", "dict(TABLE, p=3.0)['p']",
+    "(opts or TABLE)['p']", "(opts or {'p': 1})['p']", "Net.shift", "k", "helper.__defaults__[0]",
+    "len(MODE)", "getattr(SETTING, 'gain')", "SETTING.depth", "min(v for v in LIST)", "STEPS",
+    "a.shape[0]", "LIST[n % len(LIST)]", "dict(TABLE, p=3.0)['p']",
 )  # fmt: skip
 TENSOR_CODE = (
     "{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / (ops.abs({1}) + 1)", "ops.tanh({0})",
@@ -97,12 +98,13 @@ TENSOR_CODE = (
     "ops.where({0} > {1} + 0.0137, {0}, {1} * {f})", "ops.clamp({0}, -1.0, 1.0)", "{0}[::-1] + {1}",
     "ops.transpose(ops.transpose({0}, (1, 0)) * {f}, (1, 0))", "ops.cumsum({0}, 0)",
     "ops.reshape(ops.reshape({0}, (-1,)) * 2, (-1, 4))", "ops.flip({0}, (1,))",
-    "ops.concat(({0}[:1], {1}[1:]), 0)", "ops.mean(ops.stack(({0}, {1})), 0)",
-    "ops.tanh({0} @ W)", "ops.tanh(ops.matmul({0}, W.T if FLAG else W)) + {1}",
-    "ops.gelu({0})", "ops.layer_norm({0}, (4,))", "ops.cast({0} > {1} + 0.0137, {0}.dtype) * {1}",
-    "ops.square({0}).sqrt()", "{0} * BUF", "{0} + BUF[0]", "inner({0})", "scaled({0})",
-    "helper({0})", "helper({0}, {f})", "PARTIAL({0})", "HOLDER({0})", "HOLDER.apply({0})",
-    "jitted({0})", "ops.tanh(net({0}))", "cw.jit(scaled)({0})", "sum([{0} * v for v in LIST])",
+    "ops.concat(({0}[:1], {1}[1:]), 0)", "ops.mean(ops.stack(({0}, {1})), 0)", "ops.tanh({0} @ W)",
+    "ops.tanh(ops.matmul({0}, W.T if FLAG else W)) + {1}", "ops.gelu({0})",
+    "ops.layer_norm({0}, (4,))", "ops.cast({0} > {1} + 0.0137, {0}.dtype) * {1}",
+    "ops.square({0}).sqrt()", "{0} * BUF", "{0} + BUF[0]", "{0} - EDGE", "inner({0})",
+    "scaled({0})", "helper({0})", "helper({0}, {f})", "PARTIAL({0})", "HOLDER({0})",
+    "HOLDER.apply({0})", "{0} + (opts or TABLE).get('q', 0.5)", "jitted({0})", "ops.tanh(net({0}))",
+    "cw.jit(scaled)({0})", "sum([{0} * v for v in LIST])",
     "functools.reduce(lambda p, q: p + q * {f}, [{0}, {1}])", "ops.zeros_like({0}) + {1}",
     "ops.cond(ops.sum({0}) > 0, lambda t: t * 2, lambda t: t - ALPHA, {1})",
     "ops.fori_loop(0, COUNT, lambda i, t: t * 0.5 + i, {0})",
@@ -118,6 +120,7 @@ PYTHON_TESTS = (
     "SETTING.on", "net.training", "a.shape[0] > 2", "TABLE['p'] > 1", "NOTHING is None",
     "'q' in TABLE", "isinstance(k, int)", "opts", "HOLDER.power > 1", "hasattr(SETTING, 'late')",
     "name == 'p'", "more", "W.requires_grad", "not LOG", "n % 2", "0.5 in LIST",
+    "a.shape[0] == x.shape[0]", "x.shape[0] < 4", "a.shape[0] % 2 == 1", "a.size > 8",
     "net.mode == 'p'", "PAIR[1][1] == 2", "a.dtype == cw.float32", "callable(scaled)",
 )  # fmt: skip
 TENSOR_TESTS = (
@@ -137,7 +140,8 @@ WRITES = (
     "W.set_data(W * 0.9)", "ops.assign(W, W + 0.01)", "BUF[0] = 0.25", "ops.assign_add(STEPS, 1)",
     "W[1] = 0.1", "BUF[1:] = BUF[:-1] * 1", "STEPS.set_data(STEPS + ops.sum(a).astype('float32'))",
     "net.dense.weight.set_data(net.dense.weight * 0.95)", "BUF += 0.125",
-    "ops.assign(BUF, BUF * ALPHA)",
+    "ops.assign(BUF, BUF * ALPHA)", "view = W[1]\nW.set_data(W * 0.9)\na = a + view",
+    "view = BUF[::-1]\nops.assign(BUF, BUF + 0.5)\nb = b * view",
 )  # fmt: skip
 EFFECTS = (
     "print('k is', k, MODE)", "LOG.append(k)", "COUNT += 1", "SETTING.gain = SETTING.gain + 0.1",
@@ -182,62 +186,6 @@ INNER = (
     "a = a * SETTING.gain", "for v in LIST:\n    a = a * v", "a = scaled(a)", "a = a + BUF",
     "if ops.sum(a) > 0:\n    a = a - 1", "a = helper(a, shift=TABLE['p'])",
 )  # fmt: skip
-BETWEEN = {
-    "ALPHA": ("ALPHA = {v}",),
-    "COUNT": ("COUNT = {i}",),
-    "FLAG": ("FLAG = not FLAG",),
-    "MODE": ("MODE = 'q' if MODE == 'p' else 'p'",),
-    "LIST": ("LIST[0] = {v}", "LIST.append({v})", "LIST = [{v}, 0.5]"),
-    "TABLE": ("TABLE['p'] = {v}", "TABLE = {{'p': {v}, 'q': 1.0}}"),
-    "PAIR": ("PAIR = (0.5, ({v}, {i}))",),
-    "SETTING.gain": ("SETTING.gain = {v}",),
-    "SETTING.depth": ("SETTING.depth = {i}",),
-    "SETTING.on": ("SETTING.on = not SETTING.on",),
-    "SETTING.deep": ("SETTING.deep['rate'][1] = {v}",),
-    "'late'": ("SETTING.late = 1", "del SETTING.late"),
-    "scaled": ("change({v})", "change({v})", "scaled, change = make_closure()"),
-    "HOLDER": ("HOLDER.power = {v}", "HOLDER = Holder({v})", "HOLDER.table['k'] = {v}"),
-    "HOLDER.apply": ("Holder.apply = lambda self, a: a * self.power - {v}",),
-    "Holder.rate": ("Holder.rate = {v}",),
-    "helper": (
-        "helper.__defaults__ = ({v},)", "helper.__kwdefaults__ = {{'shift': {v}}}",
-        "helper = lambda a, factor={v}, *, shift=0.1: a * factor - shift",
-    ),
-    "PARTIAL": ("PARTIAL = functools.partial(helper, factor={v})",
-                "PARTIAL.keywords['factor'] = {v}"),
-    "inner": ("inner = lambda a: a * ALPHA - {v}",),
-    "NOTHING": ("NOTHING = 1 if NOTHING is None else None",),
-    "not LOG": ("LOG.clear()", "LOG.append(1)"),
-    "W": ("W.set_data(W * 0.5)", "W[0] = {v}", "ops.assign(W, W + {v})",
-          "np.copyto(W.asnumpy(), 0.5)"),
-    "requires_grad": ("W.requires_grad = not W.requires_grad",),
-    "BUF": ("BUF[1] = {v}", "BUF = Tensor(np.full(4, {v}, np.float32))"),
-    "STEPS": ("STEPS.set_data(Tensor(np.float32({i})))",),
-    "net(": (
-        "HOOK = net.register_forward_hook(plain_hook)",
-        "HOOK = net.register_forward_hook(noisy_hook)",
-        "HOOK = net.register_forward_hook(quiet_hook)",
-        "HOOK = net.register_forward_pre_hook(pre_hook)",
-        "HOOK = net.dense.register_forward_hook(plain_hook)", "HOOK.remove()",
-        "plain_hook.__code__ = quiet_hook.__code__", "net.construct = lambda a: a * {v}",
-        "net.dense = nn.Dense(4, 4)", "net.set_train(True)", "net.set_train(False)",
-    ),
-    "self.training": ("net.set_train(True)", "net.set_train(False)"),
-    "net.training": ("net.set_train(True)", "net.set_train(False)"),
-    "self.drop": ("net.drop.p = {v}", "net.set_train(True)"),
-    "self.norm": ("net.norm.moving_mean.set_data(BUF * 1)", "net.set_train(True)"),
-    "self.layers": ("net.layers = nn.CellList([nn.Dense(4, 4), nn.ReLU()])",),
-    "self.scale": ("net.scale = {v}",),
-    "net.scale": ("net.scale = {v}",),
-    "self.dense": ("net.dense.weight.set_data(net.dense.weight * {v})",),
-    "Net.shift": ("Net.shift = {v}",),
-    "self.shift": ("Net.shift = {v}", "net.shift = {v}"),
-    ".mode": ("net.mode = 'q' if net.mode == 'p' else 'p'",),
-    "self.rates": ("net.rates.append({v})", "net.rates[0] = {v}"),
-    "optimizer": ("net.dense.weight.requires_grad = FLAG",
-                  "optimizer.learning_rate.set_data({v})"),
-}  # fmt: skip
-"""What may happen between calls, by the word of the code that it changes the meaning of."""
 
 
 @dataclass
@@ -307,35 +255,6 @@ class Writer:
         head = "while ops.sum(ops.abs(a)) < 9 and n < 9:"
         return Statement(clauses=((head, (grow, Statement("n += 1"))),))
 
-    def steps(self, code: str) -> Iterator[str]:
-        """Yield calls with what happens between them, mostly to what the code reads."""
-        rng = self.rng
-        read = [texts for word, texts in BETWEEN.items() if word in code]
-        call = self._call()
-        for _ in range(int(rng.integers(4, 8))):
-            if rng.random() < 0.3:
-                call = self._call()
-            yield call
-            for _ in range(int(rng.choice([0, 1, 1, 1, 2]))):
-                texts = [*BETWEEN.values()] if rng.random() < 0.15 or not read else read
-                value = rng.choice([0.5, -0.5, 0.0, 1.0, 2.0, 0.75, 1.5])
-                text = self.one(texts[rng.integers(len(texts))])
-                yield text.format(v=value, i=int(rng.integers(0, 4)))
-        yield call
-
-    def _call(self) -> str:
-        rng = self.rng
-        rows, seed = int(rng.choice([1, 2, 2, 3, 3, 5, 17])), int(rng.integers(100))
-        dtype = self.one(["float32"] * 9 + ["float64", "float16"])
-        shift = float(rng.choice([0.0, 0.0, 1.0, -1.0]))
-        x = f"X({rows}, {seed}, '{dtype}', {shift})"
-        y = self.one([f"Y({seed + 1}, '{dtype}')", f"X({rows}, {seed + 2}, '{dtype}')", "0.5",
-                      "BUF", "W[0]"])  # fmt: skip
-        k = self.one(["1", "2", "2", "3", "4", "0.5", "1.5", "True"])
-        rest = self.one(["", "", ", {'p': 0.5}", ", {'p': 2.0, 'z': [1]}", ", None, 1, 2",
-                         ", name='q'", ", opts={'p': BUF}"])  # fmt: skip
-        return f"ARGS = ({x}, {y}); RESULT = run(*ARGS, {k}{rest})"
-
 
 def random_program(seed: int) -> Program:
     """Return the program of a seed."""
@@ -355,4 +274,4 @@ def random_program(seed: int) -> Program:
         text += "\n".join(line for s in inner for line in s.lines(0))
     if "net(" in text or "train_step(" in text:
         text += "net(" + "\n".join(line for s in construct for line in s.lines(0))
-    return replace(made, steps=tuple(writer.steps(text)))
+    return replace(made, steps=tuple(session_steps(rng, text)))

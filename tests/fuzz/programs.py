@@ -88,7 +88,7 @@ class Twin:
 
 SHOWN = (
     "RESULT", "ARGS", "ALPHA", "COUNT", "FLAG", "MODE", "LIST", "TABLE", "SETTING", "LOG", "BUF",
-    "STEPS", "W", "HOLDER", "net", "optimizer", "adam", "scaled", "PAIR",
+    "STEPS", "W", "EDGE", "HOLDER", "net", "optimizer", "adam", "scaled", "PAIR",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ LIST, TABLE, PAIR = [0.5, -0.25, 1.5], {"p": 0.5, "q": 2.0}, (0.5, (1.0, 2))
 SETTING = types.SimpleNamespace(gain=0.5, depth=2, on=False, deep={"rate": [0.1, 0.2]})
 LOG = []
 BUF = Tensor(np.linspace(-1, 1, 4, dtype=np.float32))
+EDGE = BUF[1:2]
 STEPS = Parameter(Tensor(np.float32(0)), name="steps", requires_grad=False)
 W = Parameter(Tensor(np.sin(np.arange(16, dtype=np.float32)).reshape(4, 4)), name="w")
 
