@@ -13,7 +13,7 @@ from .shape import Aval
 from .tensor import Initializer, LazyTensor, Tensor, to_array
 
 switches = [0]
-"""How often ``requires_grad`` of any Parameter was changed: compiled calls look at it."""
+"""How often a Parameter's ``requires_grad`` or name was changed: compiled calls look at it."""
 
 
 class Parameter(LazyTensor):
@@ -72,7 +72,10 @@ class Parameter(LazyTensor):
     def name(self, value: str | None) -> None:
         if value is not None and not isinstance(value, str):
             raise TypeError(f"a parameter's name is a string, not {type(value).__name__}.")
-        self._name = "Parameter" if value is None else value
+        name = "Parameter" if value is None else value
+        if getattr(self, "_name", name) != name:
+            switches[0] += 1
+        self._name = name
 
     @property
     def requires_grad(self) -> bool:

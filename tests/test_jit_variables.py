@@ -1,4 +1,4 @@
-"""Compiled functions that write variables of functions around, and containers of other classes."""
+"""Compiled functions: variables of functions around, containers of other classes, names."""
 
 from __future__ import annotations
 
@@ -90,3 +90,28 @@ def test_attributes_of_containers_are_not_compiled_in() -> None:
             assert run(given).item() == 2 * scale
     with pytest.warns(cw.JitWarning, match="a Noted, which a graph cannot make"):
         assert cw.jit(lambda x: Noted(x, 7))(cw.Tensor([2.0])).note == 7
+
+
+def test_names_and_flags_of_parameters_are_watched_wherever_they_are_read() -> None:
+    several = tuple(cw.Parameter(cw.Tensor([1.0]), name=f"part{i}") for i in range(1100))
+
+    def fn(x: Any) -> Any:
+        for part in several[:3]:
+            if part.name.endswith("9"):
+                x = x + 10
+            if not part.requires_grad:
+                x = x + 100
+            if part.layerwise_parallel:
+                x = x + 1000
+        return x
+
+    run, x = cw.jit(fn, fullgraph=True), cw.Tensor([2.0])
+    assert [run(x).item() for _ in range(3)] == [2] * 3
+    several[1].name = "part9"
+    assert [run(x).item() for _ in range(3)] == [12] * 3
+    several[2].requires_grad = False
+    assert [run(x).item() for _ in range(3)] == [112] * 3
+    several[0].layerwise_parallel = True
+    assert [run(x).item() for _ in range(3)] == [1112] * 3
+    several[1].name = "part1"
+    assert [run(x).item() for _ in range(3)] == [1102] * 3

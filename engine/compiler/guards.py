@@ -92,6 +92,8 @@ class Reads:
     walked: set[types.CodeType] = field(default_factory=set, repr=False)
     born: dict[int, Any] = field(default_factory=dict, repr=False)
     """Objects that the traced code made itself: their attributes are what it gave them."""
+    asked: dict[int, Parameter] = field(default_factory=dict, repr=False)
+    """Parameters whose name was asked for, or whether they are trained."""
     promoted: set[int] = field(default_factory=set, repr=False)
     """Identities of the traced tensors that stand for Python floats."""
     where: str | None = None
@@ -161,7 +163,8 @@ class Reads:
         """Guard what no chain names, and compile the check.
 
         That is attributes read from Cells in loops, the code and defaults of the functions
-        entered, and which Parameters (``captured`` and those of the Cells) are trained and hooked.
+        entered, and which Parameters (``captured``, those of the Cells and those asked) are trained
+        and hooked, and their names.
         """
         for code in self.walked:
             for function in self.functions.of.get(code, ()):
@@ -177,7 +180,8 @@ class Reads:
         self.members.clear()
         self.born.clear()
         held = [p for cell in self.cells.values() for p in cell.__dict__["_params"].values()]
-        self.hold = compile_check([*self.guards.values()], same_training([*held, *captured]))
+        tensors = [*held, *self.asked.values(), *captured]
+        self.hold = compile_check([*self.guards.values()], same_training(tensors))
         for chain in self.changed():
             for container, content in self.originals.values():
                 refill(container, content)
@@ -258,7 +262,7 @@ def is_cell(value: Any) -> bool:
 
 
 def same_training(tensors: list[Tensor]) -> Callable[[], bool]:
-    """Return a check that the same of the tensors are trained, with the same hooks, as now."""
+    """Return a check that the tensors have the names and hooks of now, and the same are trained."""
     flags = [_training(tensor) for tensor in tensors]
     seen = [switches[0]]
 
@@ -274,8 +278,9 @@ def same_training(tensors: list[Tensor]) -> Callable[[], bool]:
 
 
 def _training(tensor: Tensor) -> object:
-    trained = tensor.requires_grad if isinstance(tensor, Parameter) else None
-    return trained, hooks_of(tensor)
+    if not isinstance(tensor, Parameter):
+        return hooks_of(tensor)
+    return tensor.requires_grad, tensor.name, hooks_of(tensor)
 
 
 def compile_check(guards: list[Guard], same: Callable[[], bool]) -> Callable[[], bool]:

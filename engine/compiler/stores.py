@@ -23,6 +23,9 @@ from .locations import Location
 from .stack_flow import UNKNOWN, Flow, flow_of
 from .traced import PACKAGE_NAME, TraceBreak, Traced, in_package
 
+PLACED = ("layerwise_parallel", "parallel_optimizer", "comm_fusion")
+"""Attributes of a Parameter that anyone may set; `watch.py` sees who asks for its others."""
+
 
 class Stores:
     """Notes the writes of one function, as far as names lead to where it writes."""
@@ -243,6 +246,8 @@ def check_read(owner: Any, name: str, text: str, reads: Reads, where: str) -> No
 
 def is_looked_after(owner: Any, name: str, reads: Reads) -> bool:
     """Return whether an attribute of an object needs no guard of its own."""
+    if isinstance(owner, Parameter) and name in PLACED:
+        return False
     if owner is MISSING or is_cell(owner) or id(owner) in reads.born or is_plain(owner):
         return True
     return reads.journal is not None and reads.journal.meets(owner, "attr", name)

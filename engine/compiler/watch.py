@@ -32,6 +32,7 @@ from .walker import NOT_OF_DATA, Walker
 
 PRINT_CODE = Print.__call__.__code__
 MAKING_CODES = {id(kind.__init__.__code__) for kind in (Tensor, LazyTensor, Parameter)}
+ASKING_CODES = {id(vars(Parameter)[name].fget.__code__) for name in ("name", "requires_grad")}
 SKIPPED = {"c_call", "c_return", "c_exception"}
 """Events that matter in the user's code only."""
 LIBRARIES = tuple(
@@ -120,6 +121,9 @@ class Watch:
                 _note_born(frame, reads)
             elif frame.f_back is not None and self.user.get(id(frame.f_back.f_code)):
                 check_given(frame, reads)
+        elif id(code) in ASKING_CODES:
+            parameter = frame.f_locals["self"]
+            reads.asked[id(parameter)] = parameter
         elif code.co_name == "eager_call" and in_package(code.co_filename, "engine/nn"):
             reads.add_cell(frame.f_locals["self"])
         elif code is PRINT_CODE and reads.journal is None:
