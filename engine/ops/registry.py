@@ -15,7 +15,7 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec
@@ -26,6 +26,7 @@ from .. import origin as origins
 from ..tensor import Tensor, wrap
 from .bfloat16_kernels import NARROW, run_widened
 from .protocols import Entry, Recorder, Tracer
+from .spellings import other_spellings
 
 P = ParamSpec("P")
 Attrs = dict[str, Any]
@@ -417,25 +418,8 @@ def op(
     return declare
 
 
-KEEPING = ("keepdims", "keep_dims", "keepdim")
-"""How MindSpore's reductions and its methods of Tensor call one and the same parameter."""
-
-
-def _other_spellings(names: Iterable[str]) -> dict[str, str]:
-    """Return the parameters of a reduction by the names that other reductions have for them."""
-    names = set(names)
-    own = next((name for name in KEEPING if name in names), None)
-    if own is None:
-        return {}
-    others = {name: own for name in KEEPING if name != own}
-    for name, other in (("axis", "dim"), ("dim", "axis")):
-        if name in names and other not in names:
-            others[other] = name
-    return others
-
-
 def _prepared(entry: Op, prepare: Callable[..., Call]) -> Callable[..., Any]:
-    others = _other_spellings(entry.signature.parameters)
+    others = other_spellings(entry.signature.parameters)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs and others:
