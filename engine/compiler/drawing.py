@@ -1,7 +1,7 @@
 """Random numbers as native steps of a plan, the bits that NumPy draws from the same key.
 
-A family of `native_families.py`. Even numbers are computed each from its own counter
-(`kernels/philox.py`); others are drawn one after another (`kernels/streams.py`).
+A family of `native_families.py`. Uniform numbers are computed each from its own
+counter (`kernels/philox.py`); others are drawn one after another (`kernels/streams.py`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...kernels import streams
 from ...kernels.loops import DTYPES, FLOAT32, FLOAT64, HALVES
@@ -67,23 +67,32 @@ def _products(node: Node) -> float:
 
 # ---- numbers drawn one after another ---------------------------------------------------------
 
-Drawing = Callable[[Node], tuple[str, DType, Kernel, tuple[Any, ...]]]
-"""Gives NumPy's function, the dtype that it draws in, the kernel, and its ints after the count."""
+
+class Drawing(NamedTuple):
+    """How numbers of a kind are drawn."""
+
+    function: str
+    """NumPy's."""
+    dtype: DType
+    """In which it draws."""
+    kernel: Kernel
+    ints: tuple[int, ...] = ()
+    """The kernel's, after the count."""
 
 
-def _normal(node: Node) -> tuple[str, DType, Kernel, tuple[Any, ...]]:
+def _normal(node: Node) -> Drawing:
     drawn = float64 if node.outputs[0].aval.dtype is float64 else float32
     dtype = FLOAT64 if drawn is float64 else FLOAT32
     kernel = streams.Normal(kernel_name("normal", dtype), dtype)
-    return streams.NORMALS[dtype], drawn, kernel, ()
+    return Drawing(streams.NORMALS[dtype], drawn, kernel)
 
 
-def _integers(node: Node) -> tuple[str, DType, Kernel, tuple[Any, ...]]:
+def _integers(node: Node) -> Drawing:
     low, high = _bounds(node)
     span = high - 1 - low
     ints = (low, span - (1 << 64) if span >> 63 else span)  # the same bits as a signed number
     kernel = streams.Integers(kernel_name("integers"))
-    return "random_bounded_uint64_fill", int64, kernel, ints
+    return Drawing("random_bounded_uint64_fill", int64, kernel, ints)
 
 
 def _bounds(node: Node) -> tuple[int, int]:
@@ -91,16 +100,17 @@ def _bounds(node: Node) -> tuple[int, int]:
     return attrs["low"], attrs["high"]
 
 
-def _permutation(node: Node) -> tuple[str, DType, Kernel, tuple[Any, ...]]:
+def _permutation(node: Node) -> Drawing:
+    attrs: dict[str, Any] = node.attributes
     kernel = streams.Permutation(kernel_name("permutation"))
-    return "random_interval", int64, kernel, (node.attributes.get("offset", 0),)
+    return Drawing("random_interval", int64, kernel, (attrs.get("offset", 0),))
 
 
-def _laplace(node: Node) -> tuple[str, DType, Kernel, tuple[Any, ...]]:
-    return "random_laplace", float64, streams.Laplace(kernel_name("laplace")), ()
+def _laplace(_: Node) -> Drawing:
+    return Drawing("random_laplace", float64, streams.Laplace(kernel_name("laplace")))
 
 
-DRAWINGS: dict[str, Drawing] = {
+DRAWINGS: dict[str, Callable[[Node], Drawing]] = {
     "normal_by_key": _normal,
     "randint": _integers,
     "randint_like": _integers,
@@ -123,10 +133,10 @@ def _is_drawn(node: Node) -> bool:
             return False  # which NumPy refuses
     if DRAWINGS[node.op.name] is _permutation and not streams.swaps_as_numpy():
         return False
-    function, drawn, _, _ = DRAWINGS[node.op.name](node)
+    drawing = DRAWINGS[node.op.name](node)
     # Only float32 is rounded to two bytes in one go.
-    once = dtype not in HALVES or drawn is float32
-    return once and streams.function_address(function) != 0
+    once = dtype not in HALVES or drawing.dtype is float32
+    return once and streams.function_address(drawing.function) != 0
 
 
 def _lower_drawn(node: Node, setting: Setting) -> list[KernelStep]:
