@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import cellwire as cw
 import pytest
+from cellwire.engine import compiler
 from cellwire.nn import Cell
 from files import module_at
 from numpydoc.docscrape import NumpyDocString
@@ -77,3 +79,9 @@ def test_pages_cover_all_public_modules() -> None:
     public = {name for name in cw.__all__ if inspect.ismodule(getattr(cw, name))}
     covered = {path.removeprefix("cellwire.").partition(".")[0] for path in reference.MODULES}
     assert public <= covered | {"dtype", "initializer"}
+
+
+def test_the_compiler_lists_its_files_by_stage() -> None:
+    files = {path.stem for path in Path(compiler.__file__).parent.glob("*.py")} - {"__init__"}
+    assert compiler.__doc__
+    assert set(" ".join(re.findall("``(.*?)``", compiler.__doc__, re.DOTALL)).split()) == files

@@ -5,7 +5,7 @@ Its files by stage, in the order in which a call meets them:
 - a call: ``jit options jitted arguments structure kept quick_calls specialisation background
   reasons explaining``; without ``jit``: ``eager in_place``
 - what differs between calls: ``open_sizes open_plans asking``
-- tracing: ``making trace traced subgraph branches looping traced_loops``
+- tracing: ``making garbage trace traced subgraph branches looping traced_loops``
 - what traced code reads: ``watch walker bytecode stack_flow functions effects library chains
   guards given_back fallback``
 - what it does outside its graph: ``journal openings locations stores host_numbers printing
@@ -14,9 +14,10 @@ Its files by stage, in the order in which a call meets them:
 - simplifying: ``simplify expansion widening constants algebra algebra_views algebra_pieces casts
   scaling recompute``
 - fusing: ``fuse dependences cost space access``
-- lowering: ``planner lower kernel_memory loop_kernel pointwise gemm native_step``
+- lowering: ``planner lower parameters kernel_memory loop_kernel pointwise gemm
+  native_step``
 - ops with kernels of their own: ``native_ops native_families windowed conv_ending pooling recurrent
-  attention indexed moving drawing running``
+  attention indexed moving drawing running resampling ordering``
 - threads and memory: ``cutting arena memory write_back binding``
 - plans: ``plan runs native_loops kept_plans report debug``
 """
