@@ -48,7 +48,7 @@ def account_of_winograd(conv: WinogradConv) -> str:
         f"      for block of {conv.block} outputs, in vectors of {conv.lanes}:",
         f"        for point, tile: sum over {conv.weights.inputs} {read}",
         f"        transform back to tiles of 2×2 pixels, store {_ended(conv.ending)}",
-        "      where numbers are too large or none: the direct convolution",
+        "      where a number is NaN or from 2⁵² on: the direct convolution",
     ]
     return "\n".join(lines) + "\n"
 

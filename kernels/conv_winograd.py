@@ -39,14 +39,12 @@ from .conv_strip import Strip
 from .conv_tiling import Tiling, choose_tiling
 from .conv_weights import Filters
 from .conv_winograd_code import WinogradPrinter
-from .conv_winograd_transforms import WeightsPrinter
+from .conv_winograd_transforms import POINTS, WeightsPrinter
 from .expressions import FLOAT32, DType
 from .loops import LoopError
 from .target import Target, host
 from .windows import Window
 
-POINTS: Final = 16
-"""Products of a tile and a filter."""
 MOST_CHANNELS: Final = 1 << 16
 """With more, sums of products of numbers below 2**52 might overflow."""
 

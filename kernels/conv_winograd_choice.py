@@ -15,7 +15,8 @@ from typing import Final
 
 from .conv_direct import DirectConv
 from .conv_tiling import LATENCY, LOADS
-from .conv_winograd import POINTS, WinogradConv, is_winograd
+from .conv_winograd import WinogradConv, is_winograd
+from .conv_winograd_transforms import POINTS
 from .expressions import DType
 from .windows import Window
 

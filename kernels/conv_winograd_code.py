@@ -9,6 +9,7 @@ from .conv_direct_code import DirectPrinter
 from .conv_strip import print_copy
 from .conv_tile import Operand, Taps, Writer
 from .conv_winograd_transforms import (
+    POINTS,
     Column,
     WeightsPrinter,
     is_special,
@@ -100,15 +101,7 @@ class WinogradPrinter:
         ends = [f"%ending.{i}" for i in range(len(self.direct.reaches))]
         places = [write.at(target, further), *self.direct.moved(write, ends, further)]
         emit.line(f"call void @{conv.name}.copy(ptr {source}, ptr %conv.workspace, i64 {top.text})")
-        pixels_at, _, _ = (write.at("%conv.workspace", place) for place in conv.places)
-        slot = f"  %squares = alloca {type_text(FLOAT32, conv.lanes)}, align 64"
-        if slot not in emit.entry:
-            emit.entry.append(slot)
-        emit.line(
-            f"call void @{conv.name}.pixels(ptr %conv.workspace, ptr {pixels_at}, ptr %squares)"
-        )
-        special = is_special(write, write.load("%squares", 0, conv.lanes))
-        special = emit.binary("or", special, heavy)
+        special = emit.binary("or", self.transformed(write), heavy)
 
         def directly(state: Carried) -> Carried:
             self.direct.blocks(write, "%conv.workspace", "%conv.weight", places, lines)
@@ -121,6 +114,14 @@ class WinogradPrinter:
         when(emit, special, {}, directly)
         when(emit, emit.binary("xor", special, literal(True, BOOL)), {}, quickly)
 
+    def transformed(self, write: Writer) -> Value:
+        """Print how a strip's pixels are transformed; return whether some are special."""
+        conv, emit = self.conv, write.emit
+        to, _, _ = (write.at("%conv.workspace", place) for place in conv.places)
+        emit.entry.append(f"  %squares = alloca {type_text(FLOAT32, conv.lanes)}, align 64")
+        emit.line(f"call void @{conv.name}.pixels(ptr %conv.workspace, ptr {to}, ptr %squares)")
+        return is_special(write, write.load("%squares", 0, conv.lanes))
+
     def blocks(self, write: Writer, packed: str, places: list[str], lines: Value) -> None:
         """Print the loop over blocks of filters of a strip."""
         conv, emit = self.conv, write.emit
@@ -130,7 +131,7 @@ class WinogradPrinter:
 
         def block(b: Value, state: Carried) -> Carried:
             start = write.up_to(b, conv.block, max(conv.weights.outputs - conv.block, 0))
-            weights = write.at(packed, write.times(b, 16 * conv.weights.inputs * conv.block))
+            weights = write.at(packed, write.times(b, POINTS * conv.weights.inputs * conv.block))
             emit.line(
                 f"call void @{conv.name}.products(ptr {pixels}, ptr {weights}, ptr {products}, "
                 f"i64 {rows.text})"
@@ -166,11 +167,9 @@ class WinogradPrinter:
         start = {"squares": literal(0.0, FLOAT32, lanes)}
         state = repeat(emit, literal(conv.weights.inputs, INT64), 1, start, channel)
         squares = state["squares"]
-        zero = literal(0.0, FLOAT32, conv.lanes)
-        write.store(zero, "%squares", 0)
-        mask = emit.prefix(columns, lanes) if columns < lanes else None
-        if mask is not None:
-            squares = emit.select(mask, squares, 0.0)
+        if columns < lanes:
+            squares = emit.select(emit.prefix(columns, lanes), squares, 0.0)
+        write.store(literal(0.0, FLOAT32, conv.lanes), "%squares", 0)  # there may be fewer lanes
         write.store(squares, "%squares", 0)
         params = ("ptr %strip", "ptr %to", "ptr %squares")
         return emit.define(f"{conv.name}.pixels", params)
@@ -252,7 +251,7 @@ class WinogradPrinter:
             repeat(emit, count, 1, {}, tile)
             return state
 
-        repeat(emit, literal(16, INT64), 1, {}, point)
+        repeat(emit, literal(POINTS, INT64), 1, {}, point)
         params = ("ptr %pixels", "ptr %weights", "ptr %to", "i64 %rows")
         return emit.define(f"{conv.name}.products", params)
 
@@ -323,7 +322,7 @@ class WinogradPrinter:
     def one_tile(self, write: Writer, source: str, t: Value) -> None:
         """Print the outputs of one tile, filters in lanes."""
         block, lanes = self.conv.block, self.conv.lanes
-        products = [write.load(source, point * block, lanes) for point in range(16)]
+        products = [write.load(source, point * block, lanes) for point in range(POINTS)]
         across = [output_transform(write, products[4 * row : 4 * row + 4]) for row in range(4)]
         place = write.at("%square", write.times(t, 2 * lanes))
         for column in (0, 1):

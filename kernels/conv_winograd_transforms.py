@@ -13,6 +13,8 @@ from .expressions import BOOL, FLOAT32, INT64
 if TYPE_CHECKING:
     from .conv_winograd import WinogradConv
 
+POINTS: Final = 16
+"""Products of a tile and a filter."""
 LIMIT: Final = 2.0**104
 """Of a sum of squares: above it a number may be 2**52 or more."""
 Column = list[Value]
@@ -77,7 +79,7 @@ class WeightsPrinter:
         back = write.times(number, -9 * inputs * block)
         own = write.at("%workspace", back)
         emit.line(f"call void @{name}.pack(ptr %weight, ptr {own}, i64 {number.text}, i64 1)")
-        to = write.at("%packed", write.times(number, 16 * inputs * block))
+        to = write.at("%packed", write.times(number, POINTS * inputs * block))
         squares = write.at("%packed", conv.packed_size - conv.blocks * block)
         squares = write.at(squares, write.times(number, block))
 

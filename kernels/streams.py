@@ -63,7 +63,7 @@ class Normal:
     @property
     def text(self) -> str:
         """A canonical description."""
-        return f"normal numbers {self.name} {self.dtype} {np.__version__}"  # for its tables
+        return f"normal numbers {self.name} {self.dtype} {np.__version__}"  # whose tables it has
 
     def llvm(self, target: Target, declarations: dict[str, str]) -> str:
         """Return the LLVM definition."""
@@ -71,7 +71,15 @@ class Normal:
         real = "float" if self.dtype == FLOAT32 else "double"
         widths = [literal(step, self.dtype).text for step in _steps(self.dtype)]
         limits = [str(limit) for limit in _limits(self.dtype)]
-        body = f"""\
+        tables = [
+            _table(f"{self.name}.widths", real, widths),
+            _table(f"{self.name}.limits", f"i{bits}", limits),
+        ]
+        return "\n".join([*tables, _definition(self.name, (), self._loop(bits, real))])
+
+    def _loop(self, bits: int, real: str) -> str:
+        """Return the loop over numbers of the LLVM type ``real``, made of so many bits each."""
+        return f"""\
   br label %head
 head:
   %i = phi i64 [ 0, %entry ], [ %i.next, %done ]
@@ -118,11 +126,6 @@ done:
   %i.next = add i64 %i, 1
   br label %head
 end:"""
-        tables = [
-            _table(f"{self.name}.widths", real, widths),
-            _table(f"{self.name}.limits", f"i{bits}", limits),
-        ]
-        return "\n".join([*tables, _definition(self.name, (), body)])
 
 
 @dataclass(frozen=True)
