@@ -147,11 +147,11 @@ def counted(dtype: DType, start: int, step: int) -> Function:
 
 
 def running(
-    dtype: DType, sizes: tuple[int, int], exclusive: bool, reverse: bool, op: str = "add"
+    dtype: DType, sizes: tuple[int, int], exclusive: bool, reverse: bool, op: str
 ) -> Function:
-    """Build (x, out; n): sums along the middle axis of ``n`` by ``sizes`` elements, in order.
+    """Build (x, out; n): running sums or products along the middle of ``n`` by ``sizes`` elements.
 
-    With another ``op`` than ``add``, ``mul``, they are products.
+    They are sums where ``op`` is ``add`` and products where it is ``mul``.
     """
     neutral = const(0 if op == "add" else 1, dtype)
     size, tail = sizes

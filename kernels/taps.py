@@ -1,7 +1,7 @@
 """Weighted sums of a few neighbours along an axis, whose positions a table tells, as loops.
 
 An output is the sum of its *taps*. A table ``[taps, outputs]`` has the position of each, or -1
-where an output has less of them: nothing is read there.
+where an output has fewer of them: nothing is read there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .loops import Buffer, Function, Let, Loop, Statement, Store, load
 UNROLLED = 4
 """Taps up to which a sum stays in registers."""
 WEIGHTS, SHARES, MEANS = "weights", "shares", "means"
-"""What else is known: by what a tap is multiplied or divided, or by what a sum is."""
+"""What a table's numbers are: factors of taps, divisors of taps, or divisors of sums."""
 
 
 def taps(

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(3)
 
 
 def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
-    """Return numbers with some among them that are none, or have no sign to lose."""
+    """Return numbers with infinities, NaN and negative zeros among them."""
     found = RNG.standard_normal(shape).astype(dtype)
     flat = found.reshape(-1)
     flat[3::41], flat[5::43], flat[7::11], flat[9::97] = np.inf, np.nan, -0.0, -np.inf

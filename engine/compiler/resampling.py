@@ -38,7 +38,7 @@ class Axis:
 def turned(positions: np.ndarray, numbers: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the table that gives to the ``size`` elements what the outputs were read from them.
 
-    What goes to one element comes by taps, and by outputs within each.
+    What goes to one element is in the order of taps, and of outputs within each.
     """
     count, outputs = positions.shape
     given = positions >= 0

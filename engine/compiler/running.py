@@ -18,19 +18,17 @@ from .native_ops import KernelStep, NativeOp, Setting
 
 UNCOUNTED: Final = {np.dtype(np.float16), np.dtype(np.bool_)}
 """Dtypes in which nothing is counted up natively."""
-
-
 FOLDS: Final = {"cumsum": "add", "cumprod": "mul"}
 """Scalar ops by the op that runs with them along an axis."""
 
 
-def _sums(node: Node) -> bool:
+def _folds(node: Node) -> bool:
     dtype = node.outputs[0].aval.dtype.numpy
     wide = dtype in DTYPES and dtype.kind in "fiu" and dtype.itemsize > 2
     return wide and 0 not in node.outputs[0].sizes
 
 
-def _lower_sums(node: Node, setting: Setting) -> list[KernelStep]:
+def _lower_folds(node: Node, setting: Setting) -> list[KernelStep]:
     attrs: dict[str, Any] = node.attributes
     output, axis = node.outputs[0], attrs["axis"]
     sizes = (output.sizes[axis], math.prod(output.sizes[axis + 1 :]))
@@ -74,12 +72,12 @@ def _lower_counts(node: Node, setting: Setting) -> list[KernelStep]:
     return [KernelStep(function.named("counted"), (output,), (output.sizes[0],), (output,))]
 
 
-def _sum_products(node: Node) -> float:
+def _run_products(node: Node) -> float:
     return math.prod(node.outputs[0].sizes)
 
 
 OPS = {
-    **dict.fromkeys(FOLDS, NativeOp(_sums, _lower_sums, _sum_products)),
-    "record_positions": NativeOp(_records, _lower_records, _sum_products),
+    **dict.fromkeys(FOLDS, NativeOp(_folds, _lower_folds, _run_products)),
+    "record_positions": NativeOp(_records, _lower_records, _run_products),
     "arange": NativeOp(_counts, _lower_counts, lambda _: 0.0),
 }

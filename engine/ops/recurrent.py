@@ -96,8 +96,8 @@ def keeping_to_itself(results: int) -> Callable[[Op, Callable[..., Call]], Calla
     return make
 
 
-def back_kernel(kind: str, ends: int) -> Callable[..., tuple[np.ndarray, ...]]:
-    """Return the kernel of the way back through a layer's steps, which has so many results.
+def back_kernel(kind: str, results: int) -> Callable[..., tuple[np.ndarray, ...]]:
+    """Return the kernel of the way back through the steps of a layer with so many results.
 
     It takes their gradients, the weight, what was kept, and lengths if there are any.
     """
@@ -105,10 +105,10 @@ def back_kernel(kind: str, ends: int) -> Callable[..., tuple[np.ndarray, ...]]:
     def kernel(
         *arrays: np.ndarray, reverse: bool, nonlinearity: str = ""
     ) -> tuple[np.ndarray, ...]:
-        weight, slopes, *lengths = arrays[ends:]
+        weight, slopes, *lengths = arrays[results:]
         name = f"{kind}_{nonlinearity}" if nonlinearity else kind
         known = lengths[0] if lengths else None
-        return run_back(name, arrays[:ends], weight, slopes, known, reverse=reverse)
+        return run_back(name, arrays[:results], weight, slopes, known, reverse=reverse)
 
     return kernel
 
