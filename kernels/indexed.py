@@ -151,7 +151,7 @@ def running(
 ) -> Function:
     """Build (x, out; n): running sums or products along the middle of ``n`` by ``sizes`` elements.
 
-    They are sums where ``op`` is ``add`` and products where it is ``mul``.
+    ``op`` is ``add`` or ``mul``.
     """
     neutral = const(0 if op == "add" else 1, dtype)
     size, tail = sizes
