@@ -101,16 +101,7 @@ def snapshot(value: Any, depth: int = MAX_DEPTH) -> Any:
     if isinstance(value, SCALARS):
         return (type(value), value)
     if isinstance(value, CONTAINERS):
-        if _is_long_and_lasting(value):
-            return Held(value)
-        if not depth or len(value) > MAX_ITEMS:
-            raise TooLargeError
-        if isinstance(value, dict):
-            pairs = [(snapshot(k, depth - 1), snapshot(v, depth - 1)) for k, v in value.items()]
-            return (type(value), tuple(pairs))
-        parts = [snapshot(item, depth - 1) for item in value]
-        kind = frozenset if isinstance(value, set | frozenset) else tuple
-        return (type(value), kind(parts))
+        return Held(value) if _is_long_and_lasting(value) else _snapshot_items(value, depth)
     if isinstance(value, np.generic):
         return (type(value), value.tobytes())
     if isinstance(value, np.ndarray):
@@ -123,6 +114,17 @@ def snapshot(value: Any, depth: int = MAX_DEPTH) -> Any:
     if isinstance(value, bytearray):
         return (bytearray, bytes(value))
     return Held(value)
+
+
+def _snapshot_items(value: Any, depth: int) -> Any:
+    if not depth or len(value) > MAX_ITEMS:
+        raise TooLargeError
+    if isinstance(value, dict):
+        pairs = [(snapshot(k, depth - 1), snapshot(v, depth - 1)) for k, v in value.items()]
+        return (type(value), tuple(pairs))
+    parts = [snapshot(item, depth - 1) for item in value]
+    kind = frozenset if isinstance(value, set | frozenset) else tuple
+    return (type(value), kind(parts))
 
 
 def _is_long_and_lasting(value: object) -> bool:

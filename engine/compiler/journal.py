@@ -294,6 +294,17 @@ class Journal:
         entries: list[Entry] = []
         for function, (args, kwargs) in self.calls:
             entries.append(Called(function, encoder.encode(args), encoder.encode(kwargs)))
+        entries += self._assigned(encoder)
+        entries += [self._added(container, encoder) for container in self._grown()]
+        self.program.locate(encoder.output)
+        guards = [self._guard(self.locations[identity]) for identity in self.read]
+        if not (entries or guards or self.program.needed or self.tensors):
+            return None
+        tensors = [self.locations[identity] for identity in self.tensors]
+        return Effects(self.program, entries, encoder.tensors, guards, tensors)
+
+    def _assigned(self, encoder: Encoder) -> Iterator[Entry]:
+        """Give what places hold now that held something else before."""
         for location in self._in_order():
             now = location.held()
             proxy = self.proxies.get(location.identity, location.original)
@@ -307,14 +318,7 @@ class Journal:
                     raise TraceBreak(
                         f"{location.text}, outside the function, is deleted", "assign None instead"
                     )
-                entries.append(Written(location, encoder.encode(now)))
-        entries += [self._added(container, encoder) for container in self._grown()]
-        self.program.locate(encoder.output)
-        guards = [self._guard(self.locations[identity]) for identity in self.read]
-        if not (entries or guards or self.program.needed or self.tensors):
-            return None
-        tensors = [self.locations[identity] for identity in self.tensors]
-        return Effects(self.program, entries, encoder.tensors, guards, tensors)
+                yield Written(location, encoder.encode(now))
 
     def _in_order(self) -> list[Location]:
         """Return the places, new items of a dictionary in the order in which they came."""
