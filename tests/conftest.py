@@ -9,10 +9,16 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from canvas_hand import Hand
+    from cellwire.app.window import MainWindow
+    from pytestqt.qtbot import QtBot
+    from session_talk import Talk
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -69,6 +75,50 @@ def desktop(qapp: object, settings_here: Path) -> Iterator[object]:
     theme.apply(qapp, "dark")  # type: ignore[arg-type]
     yield qapp
     theme.apply(qapp, "dark")  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def hand(desktop: object, qtbot: QtBot) -> Iterator[Hand]:
+    """A hand over the canvas of a small drawing."""
+    from canvas_hand import Hand, small_document
+    from cellwire.app.canvas.view import CanvasView
+    from cellwire.app.search import SearchPopup
+    from cellwire.app.state import EditorState
+    from PySide6.QtWidgets import QToolTip
+
+    state = EditorState(small_document())
+    view = CanvasView(state)
+    qtbot.addWidget(view)
+    view.resize(1200, 700)
+    view.show()
+    qtbot.waitExposed(view)
+    view.setFocus()
+    yield Hand(view)
+    QToolTip.hideText()
+    for popup in view.findChildren(SearchPopup):
+        popup.close()
+    view.close_scene()
+    state.close()
+
+
+@pytest.fixture
+def window(desktop: object, qtbot: QtBot) -> Iterator[MainWindow]:
+    """The window on an empty drawing, without a session."""
+    from cellwire.app.window import MainWindow
+
+    made = MainWindow(start_session=False)
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    made.discard_and_close()
+
+
+@pytest.fixture
+def talk() -> Talk:
+    """A session that has a small net."""
+    from session_talk import Talk, small_net
+
+    return Talk(small_net())
 
 
 @pytest.fixture(autouse=True)

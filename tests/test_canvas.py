@@ -1,117 +1,20 @@
-"""The canvas by mouse and keys: drawing, wiring, selecting, editing, breakpoints, looking."""
+"""The canvas by mouse and keys: drawing, selecting, editing, breakpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
+from canvas_hand import CONTROL, LEFT, NONE, SHIFT, Hand
 from cellwire.app import theme
 from cellwire.app.canvas import geometry, menus
 from cellwire.app.canvas.hits import Hit, hit
 from cellwire.app.canvas.inline import InlineEdit
-from cellwire.app.canvas.view import CanvasView
 from cellwire.app.search import SearchPopup
-from cellwire.app.state import EditorState, Selection
+from cellwire.app.state import Selection
 from cellwire.nodes import changes as c
-from cellwire.nodes.document import Document
-from cellwire.nodes.items import Edge, EdgeKey, Frame, Group, NodeItem, Note
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from cellwire.nodes.items import Edge, Frame, NodeItem, Note
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QToolTip
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
-
-LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
-
-
-def small_document() -> Document:
-    """Digits into scale into dense, a relu that nothing touches, and a loss."""
-    document = Document("Small")
-    places = {
-        "digits": ("data.digits", 0.0, 0.0),
-        "scale": ("ops.scale", 260.0, 0.0),
-        "flatten": ("nn.Flatten", 520.0, 0.0),
-        "relu": ("nn.ReLU", 0.0, 240.0),
-        "loss": ("nn.CrossEntropyLoss", 780.0, 240.0),
-    }
-    for id, (type, x, y) in places.items():
-        document.apply(c.AddNode(NodeItem(id=id, type=type, name=id, position=(x, y))))
-    document.apply(c.Connect(Edge("digits", "images", "scale", "input")))
-    return document
-
-
-class Hand:
-    """Does with mouse and keys what a person would, in the scene's coordinates."""
-
-    def __init__(self, view: CanvasView) -> None:
-        self.view, self.state = view, view.state
-
-    def place(self, at: QPointF) -> QPoint:
-        """Where a point of the scene is in the viewport."""
-        return self.view.mapFromScene(at)
-
-    def move(self, at: QPointF) -> None:
-        QTest.mouseMove(self.view.viewport(), self.place(at))
-
-    def click(self, at: QPointF, modifiers: Qt.KeyboardModifier = NONE) -> None:
-        QTest.mouseClick(self.view.viewport(), LEFT, modifiers, self.place(at))
-
-    def drag(
-        self,
-        start: QPointF,
-        end: QPointF,
-        modifiers: Qt.KeyboardModifier = NONE,
-        *,
-        drop: bool = True,
-    ) -> None:
-        """Press, move in three steps, and release."""
-        viewport = self.view.viewport()
-        QTest.mousePress(viewport, LEFT, modifiers, self.place(start))
-        for share in (0.3, 0.7, 1.0):
-            QTest.mouseMove(viewport, self.place(start + (end - start) * share))
-        if drop:
-            QTest.mouseRelease(viewport, LEFT, modifiers, self.place(end))
-
-    def key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = NONE) -> None:
-        QTest.keyClick(self.view, key, modifiers)
-
-    def card(self, id: str) -> QPointF:
-        """A point on a node's card that is no port."""
-        return self.view.canvas.nodes[id].frame.center() - QPointF(0.0, 20.0)
-
-    def output(self, id: str, port: str = "out") -> QPointF:
-        return self.view.canvas.nodes[id].output_at(port)
-
-    def input(self, id: str, port: str) -> QPointF:
-        return self.view.canvas.nodes[id].input_at(port)
-
-    def wire(self, key: EdgeKey) -> QPointF:
-        """A point on a wire beside its label and marks."""
-        path = self.view.canvas.edges[key].route.path
-        return path.pointAtPercent(path.percentAtLength(14.0))
-
-    @property
-    def nodes(self) -> set[str]:
-        return set(self.state.selection.nodes)
-
-
-@pytest.fixture
-def hand(desktop: object, qtbot: QtBot) -> Iterator[Hand]:
-    state = EditorState(small_document())
-    view = CanvasView(state)
-    qtbot.addWidget(view)
-    view.resize(1200, 700)
-    view.show()
-    qtbot.waitExposed(view)
-    view.setFocus()
-    yield Hand(view)
-    QToolTip.hideText()
-    for popup in view.findChildren(SearchPopup):
-        popup.close()
-    view.close_scene()
-    state.close()
-
 
 # drawing
 
@@ -146,78 +49,6 @@ def test_unknown_nodes_are_shown_with_the_ports_that_wires_use(hand: Hand) -> No
     look = hand.view.canvas.nodes["new"].look
     assert look.summary == "unknown: nn.Future"
     assert list(look.card.inputs) == ["stream"]
-
-
-# wiring
-
-
-def test_a_wire_is_drawn_from_port_to_port(hand: Hand) -> None:
-    hand.drag(hand.output("scale"), hand.input("flatten", "x"))
-    assert hand.state.document.edges["flatten", "x"].source == "scale"
-    hand.state.undo_stack.undo()
-    assert ("flatten", "x") not in hand.state.document.edges
-
-
-def test_a_wire_can_be_drawn_backwards_from_an_input(hand: Hand) -> None:
-    hand.drag(hand.input("flatten", "x"), hand.output("scale"))
-    assert hand.state.document.edges["flatten", "x"].source == "scale"
-
-
-def test_a_wire_dropped_on_a_card_takes_its_free_input(hand: Hand) -> None:
-    hand.drag(hand.output("scale"), hand.card("flatten"))
-    assert hand.state.document.edges["flatten", "x"].source == "scale"
-
-
-def test_a_wire_that_would_make_a_cycle_is_refused_with_the_reason(hand: Hand) -> None:
-    hand.drag(hand.output("scale"), hand.input("flatten", "x"))
-    hand.drag(hand.output("flatten"), hand.input("scale", "input"), drop=False)
-    assert "cycle" in QToolTip.text()
-    QTest.mouseRelease(hand.view.viewport(), LEFT, NONE, hand.place(hand.input("scale", "input")))
-    assert hand.state.document.edges["scale", "input"].source == "digits"
-    assert "cycle" in hand.state.log[-1].message
-
-
-def test_a_wire_whose_shapes_do_not_fit_is_refused(hand: Hand) -> None:
-    hand.drag(hand.output("digits", "images"), hand.input("loss", "labels"))
-    hand.state.infer_now()
-    hand.drag(hand.output("scale"), hand.input("loss", "logits"))
-    refused = [line for line in hand.state.log if line.level == "warning"]
-    assert refused
-    assert len(hand.state.document.edges) < 3
-
-
-def test_a_wire_pulled_off_its_input_is_removed(hand: Hand) -> None:
-    start = hand.input("scale", "input")
-    hand.drag(start, start + QPointF(-60.0, 120.0))
-    assert hand.state.document.edges == {}
-    hand.state.undo_stack.undo()
-    assert ("scale", "input") in hand.state.document.edges
-
-
-def test_a_wire_is_moved_to_another_input_in_one_step(hand: Hand) -> None:
-    hand.drag(hand.input("scale", "input"), hand.input("flatten", "x"))
-    assert set(hand.state.document.edges) == {("flatten", "x")}
-    hand.state.undo_stack.undo()
-    assert set(hand.state.document.edges) == {("scale", "input")}
-
-
-def test_escape_gives_a_wire_up(hand: Hand) -> None:
-    hand.drag(hand.output("scale"), hand.input("flatten", "x"), drop=False)
-    hand.key(Qt.Key.Key_Escape)
-    QTest.mouseRelease(hand.view.viewport(), LEFT, NONE, hand.place(hand.input("flatten", "x")))
-    assert set(hand.state.document.edges) == {("scale", "input")}
-
-
-def test_a_wire_dropped_on_the_sheet_searches_for_what_fits(hand: Hand, qtbot: QtBot) -> None:
-    hand.drag(hand.output("scale"), QPointF(560.0, 140.0))
-    popup = hand.view.findChild(SearchPopup)
-    assert "Digits" not in {entry.title for entry in popup.entries()}
-    qtbot.keyClicks(popup.field, "flatten")
-    qtbot.keyClick(popup.field, Qt.Key.Key_Return)
-    (new,) = hand.nodes
-    assert hand.state.document.edges_into(new)[0].source == "scale"
-    hand.state.undo_stack.undo()
-    assert new not in hand.state.document.nodes
 
 
 # selecting and moving
@@ -469,73 +300,6 @@ def test_the_menus_offer_what_a_thing_can_do(hand: Hand) -> None:
     node.deleteLater()
 
 
-# looking
-
-
-def wheel(view: CanvasView, at: QPoint, steps: int) -> None:
-    place = QPointF(at)
-    event = QWheelEvent(
-        place,
-        QPointF(view.viewport().mapToGlobal(at)),
-        QPoint(),
-        QPoint(0, 120 * steps),
-        Qt.MouseButton.NoButton,
-        NONE,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(view.viewport(), event)
-
-
-def test_the_wheel_zooms_at_the_pointer(hand: Hand) -> None:
-    at = QPoint(300, 200)
-    under, zoom = hand.view.mapToScene(at), hand.view.zoom
-    wheel(hand.view, at, 2)
-    assert hand.view.zoom == pytest.approx(zoom * 1.44)
-    moved = hand.view.mapToScene(at) - under
-    assert abs(moved.x()) < 2.0
-    assert abs(moved.y()) < 2.0
-
-
-def test_the_zoom_has_limits(hand: Hand) -> None:
-    wheel(hand.view, QPoint(300, 200), 50)
-    assert hand.view.zoom == pytest.approx(3.0)
-    wheel(hand.view, QPoint(300, 200), -90)
-    assert hand.view.zoom == pytest.approx(0.04)
-
-
-@pytest.mark.parametrize("how", ["middle", "space"])
-def test_the_sheet_is_dragged(hand: Hand, how: str) -> None:
-    viewport, start = hand.view.viewport(), QPoint(400, 300)
-    button = Qt.MouseButton.MiddleButton if how == "middle" else LEFT
-    before = hand.view.mapToScene(start)
-    if how == "space":
-        QTest.keyPress(hand.view, Qt.Key.Key_Space)
-    QTest.mousePress(viewport, button, NONE, start)
-    QTest.mouseMove(viewport, start + QPoint(70, -30))
-    QTest.mouseRelease(viewport, button, NONE, start + QPoint(70, -30))
-    QTest.keyRelease(hand.view, Qt.Key.Key_Space)
-    assert hand.view.mapToScene(start + QPoint(70, -30)) == before
-    assert hand.nodes == set()
-
-
-def test_fit_shows_everything(hand: Hand) -> None:
-    hand.state.perform(c.MoveNodes({"loss": (6000.0, 4000.0)}))
-    hand.view.fit()
-    assert hand.view.visible_rect().contains(hand.view.canvas.drawing_rect())
-
-
-@pytest.mark.parametrize("zoom", [3.0, 1.0, 0.55, 0.4, 0.2, 0.05])
-def test_it_can_be_drawn_at_every_zoom(hand: Hand, zoom: float) -> None:
-    hand.state.perform(c.AddGroup(Group(id="g", name="g", nodes=("scale", "flatten"))))
-    hand.view.editor.toggle_breakpoint(("scale", "input"))
-    hand.view.zoom_to(zoom)
-    hand.view.center_on(hand.view.canvas.drawing_rect().center())
-    picture = hand.view.grab().toImage()
-    colors = {picture.pixel(x, y) for x in range(0, 1200, 3) for y in range(0, 700, 3)}
-    assert len(colors) > 3
-
-
 def test_what_is_under_the_pointer(hand: Hand) -> None:
     scene = hand.view.canvas
     assert hit(scene, hand.card("relu"), 1.0) == Hit("node", "relu")
@@ -561,21 +325,6 @@ def test_a_drag_ends_when_its_node_goes(hand: Hand) -> None:
     assert "relu" not in hand.state.document.nodes
     hand.state.undo_stack.undo()
     assert hand.state.document.nodes["relu"].position == (0.0, 240.0)
-
-
-def test_a_wire_being_drawn_ends_when_its_node_goes(hand: Hand) -> None:
-    hand.drag(hand.output("flatten"), hand.output("flatten") + QPointF(60.0, 60.0), drop=False)
-    hand.state.perform(c.RemoveNode("flatten"))
-    hand.move(QPointF(300.0, 300.0))
-    hand.view.grab()
-    assert not hand.view.findChildren(SearchPopup)
-
-
-def test_a_wire_in_the_hand_is_shown_again_when_the_drawing_changes(hand: Hand) -> None:
-    hand.drag(hand.input("scale", "input"), QPointF(300.0, 300.0), drop=False)
-    hand.state.perform(c.RemoveNode("relu"))
-    assert not hand.view.canvas.edges["scale", "input"].hidden
-    assert ("scale", "input") in hand.state.document.edges
 
 
 def test_a_frame_goes_back_when_its_drag_is_given_up(hand: Hand) -> None:
