@@ -115,3 +115,24 @@ def test_names_and_flags_of_parameters_are_watched_wherever_they_are_read() -> N
     assert [run(x).item() for _ in range(3)] == [1112] * 3
     several[1].name = "part1"
     assert [run(x).item() for _ in range(3)] == [1102] * 3
+
+
+def test_a_tensor_that_a_call_replaces_is_handed_on_itself() -> None:
+    class Place:
+        held = cw.Tensor([0.0])
+
+    place = Place()
+    place.held = first = cw.Tensor([1.0])
+
+    def fn(x: Any) -> Any:
+        before, place.held = place.held, x
+        return before, before + x
+
+    run = cw.jit(fn, fullgraph=True)
+    for _ in range(5):
+        x = cw.Tensor([2.0])
+        before, both = run(x)
+        assert before is first
+        assert place.held is x
+        assert both.item() == before.item() + 2
+        first = x

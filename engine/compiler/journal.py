@@ -284,9 +284,7 @@ class Journal:
 
         ``shown`` is the result with only those tensors that the plan makes.
         """
-        places = {
-            id(p): self.locations[i] for i, p in self.proxies.items() if isinstance(p, Traced)
-        }
+        places = self.tensor_places()
         results = flatten(shown, is_tensor)[0]
         encoder = Encoder(
             self.trace, self.program, result, results, given, promoted, places, self._is_older
@@ -319,6 +317,10 @@ class Journal:
                         f"{location.text}, outside the function, is deleted", "assign None instead"
                     )
                 yield Written(location, encoder.encode(now))
+
+    def tensor_places(self) -> dict[int, Location]:
+        """Return the places that hold tensors and are written, by what stands for the tensors."""
+        return {id(p): self.locations[i] for i, p in self.proxies.items() if isinstance(p, Traced)}
 
     def _in_order(self) -> list[Location]:
         """Return the places, new items of a dictionary in the order in which they came."""

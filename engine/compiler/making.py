@@ -147,6 +147,7 @@ class _WatchedCall:
         trace = self.journal.trace
         leaves, structure = flatten(result, is_tensor)
         places: list[object] = []
+        written = self.journal.tensor_places()
         first: dict[int, int] = {}
         for leaf in leaves:
             assert isinstance(leaf, Tensor)
@@ -155,6 +156,9 @@ class _WatchedCall:
                 same = position is not None and trace.arguments[position] is leaf.ssa
                 if same and id(leaf) not in self.reads.promoted:
                     places.append(Known("argument", position))
+                    continue
+                if id(leaf) in written:
+                    places.append(Known("place", written[id(leaf)]))
                     continue
             elif id(leaf) not in trace.made:
                 places.append(Known("outside", leaf))

@@ -27,11 +27,14 @@ LEAF = Leaf()
 
 
 class Known:
-    """The place of a tensor that a call does not make: given, from outside, or a leaf once more."""
+    """The place of a tensor that a call does not make: given, from outside, or a leaf once more.
+
+    One that is from a place outside which calls write is read there, before they do.
+    """
 
     __slots__ = ("kind", "value")
 
-    def __init__(self, kind: Literal["argument", "outside", "leaf"], value: Any) -> None:
+    def __init__(self, kind: Literal["argument", "outside", "place", "leaf"], value: Any) -> None:
         self.kind = kind
         self.value = value
 
@@ -42,6 +45,8 @@ class Known:
         """Return what stands here in one call."""
         if self.kind == "outside":
             return self.value
+        if self.kind == "place":
+            return self.value.read()
         return (arguments if self.kind == "argument" else leaves)[self.value]
 
 
