@@ -8,6 +8,7 @@ from typing import Any
 
 import cellwire as cw
 import pytest
+from cellwire import nn
 
 
 class Sized(list[Any]):
@@ -136,3 +137,17 @@ def test_a_tensor_that_a_call_replaces_is_handed_on_itself() -> None:
         assert place.held is x
         assert both.item() == before.item() + 2
         first = x
+
+
+def test_parameters_and_buffers_put_in_the_place_of_others_are_listed() -> None:
+    net = nn.SequentialCell(nn.Dense(2, 2, weight_init="ones", has_bias=False))
+    run = cw.jit(lambda: sum(p.sum() for p in net.get_parameters()), fullgraph=True)
+    assert [run().item() for _ in range(3)] == [4] * 3
+    net[0].weight = cw.Parameter(cw.Tensor([[5.0, 1.0]]), name="other")
+    assert [run().item() for _ in range(3)] == [6] * 3
+
+    net.register_buffer("scale", cw.Tensor([2.0]))
+    run = cw.jit(lambda: sum(b.sum() for b in net.buffers()), fullgraph=True)
+    assert [run().item() for _ in range(3)] == [2] * 3
+    net.scale = cw.Tensor([3.0])
+    assert [run().item() for _ in range(3)] == [3] * 3

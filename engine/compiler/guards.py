@@ -92,6 +92,8 @@ class Reads:
     walked: set[types.CodeType] = field(default_factory=set, repr=False)
     born: dict[int, Any] = field(default_factory=dict, repr=False)
     """Objects that the traced code made itself: their attributes are what it gave them."""
+    listed: dict[int, Any] = field(default_factory=dict, repr=False)
+    """Cells whose Parameters or buffers were listed."""
     asked: dict[int, Parameter] = field(default_factory=dict, repr=False)
     """Parameters whose name was asked for, or whether they are trained."""
     promoted: set[int] = field(default_factory=set, repr=False)
@@ -158,6 +160,18 @@ class Reads:
             self.add(chain, chain.value())
         for child in cell.__dict__["_cells"].values():
             self.add_cell(child)
+
+    def add_state(self, cell: Any) -> None:
+        """Guard which Parameters and buffers a Cell and those below it have, once."""
+        if id(cell) in self.listed:
+            return
+        self.listed[id(cell)] = cell
+        buffers = [name for name in cell.__dict__["_buffers"] if not self._is_kept(cell, name)]
+        for name in ("_params", "_buffers", *buffers):
+            chain = Chain(cell, "object", type(cell).__name__, (("attr", name),))
+            self.add(chain, chain.value())
+        for child in cell.__dict__["_cells"].values():
+            self.add_state(child)
 
     def finish(self, captured: Iterable[Any]) -> None:
         """Guard what no chain names, and compile the check.

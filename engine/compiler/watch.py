@@ -33,6 +33,8 @@ from .walker import NOT_OF_DATA, Walker
 PRINT_CODE = Print.__call__.__code__
 MAKING_CODES = {id(kind.__init__.__code__) for kind in (Tensor, LazyTensor, Parameter)}
 ASKING_CODES = {id(vars(Parameter)[name].fget.__code__) for name in ("name", "requires_grad")}
+LISTING = ("parameters_and_names", "named_buffers", "state_of")
+"""What lists the state of a Cell and those below it."""
 SKIPPED = {"c_call", "c_return", "c_exception"}
 """Events that matter in the user's code only."""
 LIBRARIES = tuple(
@@ -126,6 +128,8 @@ class Watch:
             reads.asked[id(parameter)] = parameter
         elif code.co_name == "eager_call" and in_package(code.co_filename, "engine/nn"):
             reads.add_cell(frame.f_locals["self"])
+        elif code.co_name in LISTING and in_package(code.co_filename, "engine/nn"):
+            reads.add_state(frame.f_locals[code.co_varnames[0]])
         elif code is PRINT_CODE and reads.journal is None:
             raise TraceBreak("Print() acts outside the graph", PRINT_ADVICE)
 
