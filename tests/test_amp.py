@@ -65,6 +65,7 @@ def test_row_41_levels_decide_what_computes_low(dtype: Any, low: str) -> None:
 
 def test_row_41_values_are_those_of_the_lists() -> None:
     plain = Net()
+    plain(cw.Tensor(X))  # NumPy's, whose last digits differ from those of the kernel made next
     exact = [t.asnumpy() for t in plain(cw.Tensor(X))]
 
     def rounded(a: np.ndarray) -> np.ndarray:
