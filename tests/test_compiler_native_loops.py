@@ -132,9 +132,16 @@ def test_a_while_loop_stops_at_a_wrong_position(wrong: int) -> None:
     test = trace(lambda n, c, x: n < 9000, avals).graph
     loop = While(SubGraph(test), SubGraph(trace(lambda n, c, x: (n + 1, x[n]), avals).graph))
     assert loop._native is not None
-    arrays = np.zeros((), np.int64), np.zeros((), np.float32), numbers(wrong)
+    start, table = np.zeros((), np.float32), numbers(wrong)
+
+    def stays() -> bool:
+        count, value = loop._run(np.array(9000), start, table)  # whose body never runs
+        return (count, value) == (9000, 0)
+
+    assert stays()
     with pytest.raises(IndexError, match=f"position {wrong}, axis 0 has size {wrong}"):
-        loop._run(*arrays)
+        loop._run(np.zeros((), np.int64), start, table)
+    assert stays()
 
 
 def test_a_plan_with_host_steps_is_no_native_loop() -> None:

@@ -76,8 +76,11 @@ class NativeLoop:
         return tuple(state.last(runs) for state in states)
 
     def _statuses(self) -> list[int]:
-        """Return where the body writes what it found wrong."""
-        return [_address(check.status) for check in self.checks if check.status is not None]
+        """Return where the body writes what it found wrong; until it runs, that is nothing."""
+        found = [check.status for check in self.checks if check.status is not None]
+        for status in found:
+            status[0] = -1
+        return [_address(status) for status in found]
 
     def _look(self) -> None:
         """Raise the error if something was wrong in the last run."""
