@@ -106,7 +106,7 @@ TENSOR_CODE = (
     "HOLDER.apply({0})", "{0} + (opts or TABLE).get('q', 0.5)", "jitted({0})", "ops.tanh(net({0}))",
     "cw.jit(scaled)({0})", "sum([{0} * v for v in LIST])",
     "functools.reduce(lambda p, q: p + q * {f}, [{0}, {1}])", "ops.zeros_like({0}) + {1}",
-    "ops.cond(ops.sum({0}) > 0, lambda t: t * 2, lambda t: t - ALPHA, {1})",
+    "ops.cond(ops.sum({0}) > 0.0137, lambda t: t * 2, lambda t: t - ALPHA, {1})",
     "ops.fori_loop(0, COUNT, lambda i, t: t * 0.5 + i, {0})",
     "ops.scan(lambda h, t: (h * 0.5 + t, h + t * ALPHA), BUF, {0})[1]",
     "cw.grad(lambda t: ops.sum(ops.tanh(t * ALPHA) * {1}))({0})",
@@ -124,8 +124,8 @@ PYTHON_TESTS = (
     "net.mode == 'p'", "PAIR[1][1] == 2", "a.dtype == cw.float32", "callable(scaled)",
 )  # fmt: skip
 TENSOR_TESTS = (
-    "ops.sum({0}) > 0", "({0} > 1.5).any()", "bool(ops.mean({0}) > ops.mean({1}) + 0.0137)",
-    "{0}[0, 0] < {1}[0, 1] + 0.0137", "int(ops.sum({0} > 0)) % 2", "({0} > -9).all()",
+    "ops.sum({0}) > 0.0137", "({0} > 1.5).any()", "bool(ops.mean({0}) > ops.mean({1}) + 0.0137)",
+    "{0}[0, 0] < {1}[0, 1] + 0.0137", "int(ops.sum({0} > 0.0137)) % 2", "({0} > -9).all()",
     "float({0}[0, 0]) > 0.25", "ops.sum({0}).item() > 1", "STEPS > 1",
     "int(ops.argmax({0}[0])) > 1",
 )  # fmt: skip
@@ -147,7 +147,7 @@ EFFECTS = (
     "print('k is', k, MODE)", "LOG.append(k)", "COUNT += 1", "SETTING.gain = SETTING.gain + 0.1",
     "net.calls += 1", "TABLE['p'] = 0.7", "LIST.append(0.1)", "change(0.75)", "ALPHA = ALPHA * 0.9",
     "HOLDER.power += 0.25", "found.append(k)", "opts is None or opts.update(p=9.0)",
-    "LOG.append(float(ops.sum(a)))", "print(a.shape, ops.sum(b) > 0)", "LIST[0] = 0.125",
+    "LOG.append(float(ops.sum(a)))", "print(a.shape, ops.sum(b) > 0.0137)", "LIST[0] = 0.125",
     "setattr(SETTING, 'late', 1)", "SETTING.deep['rate'][1] *= 2", "LOG.extend([1, 2])",
 )  # fmt: skip
 DRAWS = (
@@ -157,10 +157,11 @@ DRAWS = (
 TRAINING = (
     "loss, grads = train_step(ops.tanh(a).astype('float32'))\noptimizer(grads)\na = a + loss",
     "loss, grads = slope(ops.tanh(b).astype('float32'))\nadam(grads)\nb = b * loss",
-    "loss, grads = slope(a.astype('float32'))\nif loss > 0:\n    W.set_data(W - 0.1 * grads[0])",
+    "loss, grads = slope(a.astype('float32'))\nif loss > 0.01:\n    W.set_data(W - 0.1 * grads[0])",
 )  # fmt: skip
 PYTHON = (
-    "n = n + k", "word = MODE + str(k)", "s = int(ops.sum(a) > 0)", "found = [v * 2 for v in LIST]",
+    "n = n + k", "word = MODE + str(k)", "s = int(ops.sum(a) > 0.0137)",
+    "found = [v * 2 for v in LIST]",
     "n, s = s, n", "word = f'{k}-{MODE}'", "n += len(found)", "found = sorted(LIST)[:2]",
     "found = [a, {'b': b}]", "n = max(n, COUNT)", "d, c = c, d", "word = word + name",
     "s = s + (opts or {'p': 1})['p']", "n = a.shape[0] * 2", "s = float(k) / 2",
@@ -184,7 +185,7 @@ CONSTRUCT = (
 INNER = (
     "a = a * ALPHA", "a = a + COUNT", "if FLAG:\n    a = a * 0.5", "a = ops.tanh(a)",
     "a = a * SETTING.gain", "for v in LIST:\n    a = a * v", "a = scaled(a)", "a = a + BUF",
-    "if ops.sum(a) > 0:\n    a = a - 1", "a = helper(a, shift=TABLE['p'])",
+    "if ops.sum(a) > 0.0137:\n    a = a - 1", "a = helper(a, shift=TABLE['p'])",
 )  # fmt: skip
 
 
