@@ -114,3 +114,13 @@ def test_a_sum_of_one_number_begins_with_zero() -> None:
     for axis in (0, (0,), 1):
         found = cw.jit(lambda x, axis=axis: ops.sum(x, axis) * 1.0)(Tensor(zeros)).data
         assert not np.signbit(found).any()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_logarithm_of_a_sigmoid_that_is_one_is_zero_in_both_modes(dtype: str) -> None:
+    x = Tensor(np.array([np.inf, 1e4, -np.inf, -1.0, np.nan]).astype(dtype))
+    compiled = cw.jit(lambda x: ops.logsigmoid(x) * 1.0, fullgraph=True)(x).data
+    for found in (ops.logsigmoid(x).data, compiled):
+        np.testing.assert_array_equal(found[:3], [0, 0, -np.inf])
+        assert not np.signbit(found[:2]).any()
+        assert np.isnan(found[4])

@@ -151,7 +151,7 @@ def softsign(input: TensorLike) -> Call:
 
 
 @scalar(
-    lambda x: -np.logaddexp(-x, x.dtype.type(0)),
+    lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
     lambda ctx: math.sigmoid(math.neg(ctx.inputs[0])),
     Pointwise(
         lambda b, x: b.call("minimum", x, 0.0)
