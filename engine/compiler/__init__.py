@@ -7,7 +7,7 @@ Its files by stage, in the order in which a call meets them:
 - what differs between calls: ``open_sizes open_plans asking``
 - tracing: ``making garbage trace traced subgraph branches looping traced_loops``
 - what traced code reads: ``watch walker bytecode stack_flow functions effects library chains
-  guards given_back fallback``
+  guards given_back fallback matching``
 - what it does outside its graph: ``journal openings locations stores host_numbers printing
   encoding replay``
 - the graph: ``graph graph_op differentiate``

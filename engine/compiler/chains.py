@@ -78,6 +78,16 @@ def of_class(kind: type, name: str) -> Any:
     return None
 
 
+def runs_code(value: Any, name: str) -> bool:
+    """Return whether reading an attribute runs Python code, which is watched when it runs."""
+    found = of_class(type(value), name)
+    if isinstance(found, functools.cached_property):
+        return name not in getattr(value, "__dict__", ())
+    return isinstance(found, property) or isinstance(
+        getattr(type(found), "__get__", None), types.FunctionType
+    )
+
+
 MAX_DEPTH = 8
 """Containers within containers that are watched."""
 MAX_ITEMS = 1024

@@ -48,9 +48,14 @@ EFFECTS: frozenset[object] = frozenset(
 """Built-in functions that act outside the graph, or look at all that is outside."""
 DRAWS = (random.Random, np.random.Generator, np.random.RandomState)
 """Objects that give another value at every call."""
-OUTSIDE = ("io", "_io", "posix", "nt", "time", "_socket", "_random", "_posixsubprocess")
+OUTSIDE = (
+    "io", "_io", "posix", "nt", "time", "_socket", "_random", "_posixsubprocess", "_thread",
+)  # fmt: skip
 """Modules of built-in functions by which Python's library acts outside."""
-PURE = {"fspath", "cpu_count", "_path_normpath", "text_encoding", "StringIO", "BytesIO"}
+PURE = {
+    "fspath", "cpu_count", "_path_normpath", "text_encoding", "StringIO", "BytesIO",
+    "allocate_lock", "get_ident", "get_native_id", "RLock",
+}  # fmt: skip
 """Functions of these that do not."""
 STDLIB = sysconfig.get_paths()["stdlib"]
 TYPE_OF = "type()"

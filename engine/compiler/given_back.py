@@ -11,11 +11,10 @@ from typing import Any
 
 from ..tensor import Tensor
 from .bytecode import instructions_of
-from .chains import MISSING
+from .chains import MISSING, runs_code
 from .guards import Reads
 from .host_numbers import HostNumber
 from .stores import guard_read
-from .walker import runs_code
 
 READS = ("LOAD_ATTR", "LOAD_METHOD")
 

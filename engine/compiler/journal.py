@@ -20,7 +20,7 @@ import numpy as np
 
 from ..ops import registry
 from ..tensor import Tensor
-from .chains import MISSING, SCALARS
+from .chains import MISSING, SCALARS, Held
 from .encoding import Encoder
 from .graph import Value
 from .guards import MUTATORS, refill
@@ -65,6 +65,10 @@ class Journal:
         """Places by the step that reads them."""
         self.read: set[Identity] = set()
         """Places written to that hold no proxy, and whose value before a call matters."""
+        self.kept: list[Location] = []
+        """Places written to that hold at the end what they held before."""
+        self.stored: set[Any] = set()
+        """Names of attributes and variables that were written; ``MISSING`` if an item was."""
         self.contents: dict[int, Any] = {}
         """Copies of what containers held that the code adds to."""
         self.held: list[tuple[Any, Any]] = []
@@ -296,6 +300,7 @@ class Journal:
         entries += [self._added(container, encoder) for container in self._grown()]
         self.program.locate(encoder.output)
         guards = [self._guard(self.locations[identity]) for identity in self.read]
+        guards += [(location, self._same(location.read())) for location in self.kept]
         if not (entries or guards or self.program.needed or self.tensors):
             return None
         tensors = [self.locations[identity] for identity in self.tensors]
@@ -317,6 +322,13 @@ class Journal:
                         f"{location.text}, outside the function, is deleted", "assign None instead"
                     )
                 yield Written(location, encoder.encode(now))
+            elif location.identity not in self.proxies and self._is_stored(location):
+                self.kept.append(location)
+
+    def _is_stored(self, location: Location) -> bool:
+        """Return whether the code may have written to a place what the place held."""
+        is_item = location.kind == "item" and MISSING in self.stored
+        return (is_item or location.key in self.stored) and location.original is not MISSING
 
     def tensor_places(self) -> dict[int, Location]:
         """Return the places that hold tensors and are written, by what stands for the tensors."""
@@ -363,6 +375,10 @@ class Journal:
                 "keep tensors and numbers in attributes, or return the value",
             )
         return location, value
+
+    @staticmethod
+    def _same(value: Any) -> Any:
+        return value if type(value) in SCALARS else Held(value)
 
     def _is_older(self, thing: Any) -> bool:
         return self.older is None or id(thing) in self.older

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..tensor import Tensor
-from .chains import MISSING, snapshot
+from .chains import MISSING, Held, snapshot
 from .encoding import Decoder
 from .host_numbers import Program
 from .locations import Location
@@ -92,7 +92,9 @@ class Effects:
         """Return what has changed, in words; None if nothing has."""
         for location, value in self.guards:
             now = location.read()
-            if (now is MISSING) != (value is MISSING) or snapshot(now) != snapshot(value):
+            held = value if isinstance(value, Held) else snapshot(value)
+            seen = Held(now) if isinstance(value, Held) else snapshot(now)
+            if (now is MISSING) != (value is MISSING) or seen != held:
                 return f"{location.text} has changed"
         for place in self.places:
             if type(place.read()) is not Tensor:

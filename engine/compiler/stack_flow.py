@@ -18,7 +18,8 @@ TAKEN = {
     "LOAD_ATTR": 1, "LOAD_METHOD": 1, "FORMAT_SIMPLE": 1, "CONVERT_VALUE": 1, "UNARY_NEGATIVE": 1,
     "UNARY_NOT": 1, "UNARY_INVERT": 1, "GET_ITER": 1, "BINARY_OP": 2, "BINARY_SUBSCR": 2,
     "COMPARE_OP": 2, "IS_OP": 2, "CONTAINS_OP": 2, "FORMAT_WITH_SPEC": 2, "STORE_ATTR": 2,
-    "STORE_SUBSCR": 3, "PUSH_NULL": 0, "POP_TOP": 1, "BINARY_SLICE": 3,
+    "STORE_SUBSCR": 3, "PUSH_NULL": 0, "POP_TOP": 1, "BINARY_SLICE": 3, "MATCH_CLASS": 3,
+    "UNPACK_SEQUENCE": 1, "UNPACK_EX": 1,
 }  # fmt: skip
 """How many values of the stack an instruction takes; others by how the stack's depth changes."""
 BUILDING = ("BUILD_STRING", "BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_SLICE")
@@ -35,13 +36,17 @@ class Flow:
         self.taken: list[tuple[int, ...]] = []
         waiting: dict[int, Stack] = {}
         stack: Stack = []
+        ended = False
         for position, found in enumerate(self.instructions):
             if found.offset in waiting:
-                stack = waiting[found.offset]
+                came = waiting[found.offset]
+                stack = came if ended else _merged(came, stack)
             self.taken.append(self._step(position, found, stack))
             if found.opcode in (*dis.hasjrel, *dis.hasjabs) and found.argval > found.offset:
-                waiting.setdefault(found.argval, self._where_it_jumps(found, stack))
-            if found.opname in ENDS:
+                there = self._where_it_jumps(found, stack)
+                waiting[found.argval] = _merged(waiting.get(found.argval, there), there)
+            ended = found.opname in ENDS
+            if ended:
                 stack = []
 
     @staticmethod
@@ -68,6 +73,13 @@ class Flow:
         return gone
 
 
+def _merged(one: Stack, other: Stack) -> Stack:
+    """Return the stack where two ways meet: what either may have made is not known."""
+    if len(one) != len(other):
+        return one
+    return [a if a == b else UNKNOWN for a, b in zip(one, other, strict=True)]
+
+
 def _effect(found: dis.Instruction) -> int:
     if found.opname == "CALL":
         return -(found.arg or 0) - 1
@@ -81,6 +93,8 @@ def _taken(found: dis.Instruction, effect: int) -> int:
         return TAKEN[name]
     if name == "CALL":
         return arg + 2
+    if name == "CALL_FUNCTION_EX":
+        return 3 + (arg & 1)
     if name == "FORMAT_VALUE":
         return 2 if arg & 4 else 1
     return arg if name in BUILDING else max(0, -effect)

@@ -15,11 +15,12 @@ import numpy as np
 
 from ..parameter import Parameter
 from ..tensor import Tensor
-from .bytecode import RENAMED
+from .bytecode import RENAMED, instructions_of
 from .chains import MISSING, SCALARS, Chain, follow
 from .fallback import check_fallback
 from .guards import MUTATORS, Reads, is_cell
 from .locations import Location
+from .matching import attributes_matched, made_at
 from .stack_flow import UNKNOWN, Flow, flow_of
 from .traced import PACKAGE_NAME, TraceBreak, Traced, in_package
 
@@ -42,7 +43,7 @@ class Stores:
     def attribute(self, chain: Chain, name: str, where: str) -> None:
         """Note a write to an attribute of what a chain of names leads to."""
         owner = chain.value()
-        if self.code.co_name == "__init__" or owner is MISSING:
+        if owner is MISSING or id(owner) in self.reads.born:
             return
         if self.reads.journal is None or isinstance(owner, Tensor):
             raise TraceBreak(
@@ -114,6 +115,9 @@ class Loose(NamedTuple):
     key_local: bool = False
 
 
+STORING = ("STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF")
+SETTERS = ("__setattr__", "__delattr__")
+"""Methods that set attributes; nobody is told of their calls."""
 NAMED = "a global"
 """Stands for what starts at a global: names tell what that is."""
 MADE = "what is made inside"
@@ -140,6 +144,12 @@ def loose_stores(code: types.CodeType) -> dict[int, Loose]:
         elif now.opname == "STORE_SUBSCR":
             local, path = _origin(flow, taken[1])
             store = Loose(local, path, "item", *_key(flow, taken[2]))
+        elif now.opname == "MATCH_CLASS":
+            found[now.offset] = Loose(None, (), "match", position)
+            continue
+        elif now.opname == "CALL" and _called(flow, taken) in SETTERS:
+            found[now.offset] = Loose(None, (), "call", position)
+            continue
         elif now.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             local, path = _origin(flow, taken[0])
             store = Loose(local, path, "read", now.argval)
@@ -153,6 +163,13 @@ def loose_stores(code: types.CodeType) -> dict[int, Loose]:
         if read.kind == "read" and (*read[:2], read.key) in written:
             found[offset] = read._replace(kind="attr")  # it is looked after from here on
     return found
+
+
+def _called(flow: Flow, taken: tuple[int, ...]) -> Any:
+    """Return the name of the method that a call calls."""
+    function = flow.instructions[taken[0]] if taken[0] != UNKNOWN else None
+    is_method = function is not None and function.opname in ("LOAD_ATTR", "LOAD_METHOD")
+    return function.argval if function is not None and is_method else None
 
 
 def _origin(flow: Flow, position: int) -> tuple[str | None, tuple[tuple[str, Any], ...]]:
@@ -203,23 +220,39 @@ def _known_locals(code: types.CodeType, flow: Flow) -> set[str | None]:
     return ({*arguments, *code.co_freevars} - stored) | built | {NAMED, MADE}
 
 
+def _keys_stored(code: types.CodeType) -> dict[int, Any]:
+    """Return what the writes in a function's code write to, by offset; ``MISSING`` for an item."""
+    found = [i for i in instructions_of(code) if i.name in STORING]
+    return {
+        i.offset: {"STORE_SUBSCR": MISSING, "STORE_DEREF": "cell_contents"}.get(i.name, i.value)
+        for i in found
+    }
+
+
 @contextmanager
 def seeing_loose_stores(reads: Reads) -> Iterator[Callable[[types.FrameType], None]]:
     """Give a function that watches a frame's writes to what only run time tells."""
     codes: dict[types.CodeType, dict[int, Loose]] = {}
+    keys: dict[types.CodeType, dict[int, Any]] = {}
+    done = reads.journal.stored if reads.journal is not None else set[Any]()
     outer = sys.gettrace()
 
     def on_opcode(frame: types.FrameType, event: str, arg: Any) -> Any:
         found = codes[frame.f_code].get(frame.f_lasti) if event == "opcode" else None
         if found is not None:
             note_loose(frame, found, reads)
+        if event == "opcode" and frame.f_lasti in keys[frame.f_code]:
+            done.add(keys[frame.f_code][frame.f_lasti])
         return on_opcode
 
     def see(frame: types.FrameType) -> None:
         code = frame.f_code
         if code not in codes:
             codes[code] = {} if in_package(code.co_filename) else loose_stores(code)
-        if codes[code]:
+            keys[code] = _keys_stored(code)
+        if in_package(code.co_filename):
+            done.update(keys[code].values())
+        elif codes[code] or (keys[code] and reads.journal and reads.journal.openings.written):
             frame.f_trace, frame.f_trace_opcodes, frame.f_trace_lines = on_opcode, True, False
             if sys.gettrace() is None:
                 sys.settrace(lambda frame, event, arg: None)
@@ -265,9 +298,47 @@ def guard_read(owner: Any, name: str, reads: Reads, where: str) -> None:
     reads.add(Chain(owner, "object", type(owner).__name__, (("attr", name),)), value)
 
 
+def guard_match(owner: Any, name: str, reads: Reads, where: str) -> None:
+    """Guard an attribute that a class pattern reads, also that there is none."""
+    if is_cell(owner):
+        reads.add_cell(owner)
+        reads.loose.add(name)
+    elif hasattr(owner, name):
+        guard_read(owner, name, reads, where)
+    elif not is_looked_after(owner, name, reads):
+        chain = Chain(owner, "object", type(owner).__name__, (("attr", "__dict__"),))
+        reads.add(chain, getattr(owner, "__dict__", MISSING))
+
+
+def check_setter(frame: types.FrameType, position: int, reads: Reads, where: str) -> None:
+    """Refuse ``object.__setattr__(part, ...)`` and its like, but of what the code made itself."""
+    flow = flow_of(frame.f_code)
+    taken = flow.taken[position]
+    giver = flow.taken[taken[0]][0]
+    owner = made_at(frame, flow, giver, position)
+    if isinstance(owner, type) and len(taken) > 2:
+        owner = made_at(frame, flow, taken[2], position)
+    elif giver != UNKNOWN and flow.instructions[giver].opname == "CALL":  # of super()
+        owner = frame.f_locals.get(next(iter(frame.f_code.co_varnames), ""), MISSING)
+    if id(owner) not in reads.born:
+        raise TraceBreak(
+            f"{_called(flow, taken)}() changes an attribute outside the graph",
+            "assign it by its name: part.count = ...",
+            where,
+        )
+
+
 def note_loose(frame: types.FrameType, found: Loose, reads: Reads) -> None:
     """Note one write, just before it happens."""
     where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    if found.kind == "match":
+        owner, names = attributes_matched(frame, found.key, reads)
+        for name in names:
+            guard_match(owner, name, reads, where)
+        return
+    if found.kind == "call":
+        check_setter(frame, found.key, reads, where)
+        return
     owner: Any = MISSING if found.local is None else frame.f_locals.get(found.local, MISSING)
     for kind, step in found.path:
         owner = MISSING if owner is MISSING else follow(owner, kind, step)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import importlib.util
 import sys
 import types
@@ -19,7 +18,7 @@ from typing import Any
 from ..parameter import Parameter
 from ..tensor import Tensor
 from .bytecode import Instruction, instructions_of
-from .chains import MISSING, Chain, Step, of_class
+from .chains import MISSING, Chain, Step, runs_code
 from .effects import UNSTABLE_MODULES, check_lasting, check_stable
 from .fallback import check_fallback
 from .guards import MUTATORS, Reads, is_cell
@@ -412,16 +411,6 @@ class Walker:
         if next_but_one.name in ("STORE_SUBSCR", "BINARY_SUBSCR", "COPY"):
             return after.name == "LOAD_CONST" or next_but_one.name == "STORE_SUBSCR"
         return False
-
-
-def runs_code(value: Any, name: str) -> bool:
-    """Return whether reading an attribute runs Python code, which is watched when it runs."""
-    found = of_class(type(value), name)
-    if isinstance(found, functools.cached_property):
-        return name not in getattr(value, "__dict__", ())
-    return isinstance(found, property) or isinstance(
-        getattr(type(found), "__get__", None), types.FunctionType
-    )
 
 
 def _longer(chain: Chain, step: Step) -> Chain:

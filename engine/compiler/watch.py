@@ -19,12 +19,12 @@ from ..ops.primitives import Print
 from ..parameter import Parameter
 from ..tensor import LazyTensor, Tensor
 from .bytecode import KIND_TESTS
-from .chains import SCALARS, Chain
+from .chains import MISSING, SCALARS, Chain
 from .effects import STDLIB, asked_types, check_builtin, check_library_call, check_locals
 from .garbage import without_collections
 from .given_back import check_given_back
 from .guards import Reads
-from .library import check_given
+from .library import DISPATCH, check_given, guard_registry
 from .stores import seeing_loose_stores
 from .trace import Trace
 from .traced import PACKAGE_NAME, TraceBreak, in_package
@@ -118,6 +118,8 @@ class Watch:
             self.walked[id(frame)] = walk_frame(frame, reads, self.seen, self.walked)
             if reads.journal is not None:
                 self.see(frame)
+        elif code is DISPATCH:
+            guard_registry(frame, reads)
         elif id(code) in self.library:
             if code.co_name == "__init__":
                 _note_born(frame, reads)
@@ -152,8 +154,22 @@ def _profiled_by(on_event: Callable[[types.FrameType, str, Any], None]) -> Itera
 def _note_born(frame: types.FrameType, reads: Reads) -> None:
     """Note the object whose `__init__` begins, if it has no attributes yet."""
     made = frame.f_locals.get(next(iter(frame.f_code.co_varnames), ""))
-    if getattr(made, "__dict__", None) == {}:
+    content = getattr(made, "__dict__", MISSING)
+    if content == {} or (content is MISSING and not any(_slots_of(made))):
         reads.born[id(made)] = made
+
+
+def _slots_of(made: Any) -> Iterator[bool]:
+    """Tell of each of the ``__slots__`` of an object whether there is a value in it."""
+    for kind in type(made).__mro__:
+        for member in vars(kind).values():
+            if isinstance(member, types.MemberDescriptorType):
+                try:
+                    member.__get__(made)
+                except AttributeError:  # nothing assigned yet
+                    yield False
+                else:
+                    yield True
 
 
 def _note_made(tensor: Tensor) -> None:
