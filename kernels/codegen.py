@@ -12,11 +12,11 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Final
 
 from llvmlite import binding
 
+from .once import once
 from .target import Target
 
 Job = tuple[Callable[[], str], bool]
@@ -99,7 +99,7 @@ def make_machine(target: Target, quick: bool = False) -> binding.TargetMachine:
     )
 
 
-@cache
+@once
 def initialize() -> None:
     """Make LLVM ready for this machine.
 
@@ -112,14 +112,14 @@ def initialize() -> None:
     binding.initialize_native_asmparser()
 
 
-@cache
+@once
 def initialize_others() -> None:
     """Make LLVM ready to make code for other machines."""
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
 
 
-@cache
+@once
 def _unlocked() -> Callable[..., Any]:
     """Return LLVM's function that makes an object, called without llvmlite's lock."""
     locked = binding.ffi.lib.LLVMPY_TargetMachineEmitToMemory

@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from .native import Library, compile_module
+from .once import once
 from .program_code import DATA_OFFSET
 from .target import Target
 
@@ -207,7 +208,7 @@ class _Shared:
     hold: int
 
 
-@cache
+@once
 def _shared() -> _Shared:
     library = compile_module([_FastCallCode(), _NothingCode()])
     method = _MethodDef(b"fast_call", library[_FastCallCode.name], METH_FASTCALL, None)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from .blas_threads import on_one_thread
 from .native import Library, compile_module
+from .once import once
 from .program_code import DATA_OFFSET
 
 if TYPE_CHECKING:
@@ -141,12 +141,12 @@ end:
 }}"""
 
 
-@cache
+@once
 def _library() -> Library:
     return compile_module([_RepeatCode()])
 
 
-@cache
+@once
 def _function() -> Callable[[int], int]:
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(_library()["cellwire_repeat"])
 

@@ -26,6 +26,7 @@ from typing import Final
 import numpy as np
 
 from .native import Library, compile_module
+from .once import once
 from .target import Target
 
 TICKET, FINISHED, WORK, CALL, SLEEPERS, WAKE, BUSY, STOP = 0, 64, 128, 136, 192, 256, 320, 384
@@ -337,7 +338,7 @@ class _Part:
 PARTS: Final = ("cellwire_wait", "cellwire_worker", "cellwire_stop")
 
 
-@cache
+@once
 def worker_library() -> Library:
     """Return the native side, compiled or from the cache."""
     return compile_module([WorkerCode(), *(_Part(name) for name in PARTS)])
