@@ -284,8 +284,9 @@ def test_fullgraph_names_file_line_and_what_to_write_instead() -> None:
 def test_without_fullgraph_it_runs_eagerly_and_warns_once() -> None:
     fn = cw.jit(lambda x: cw.Tensor(x.asnumpy() * 2))
     x = cw.Tensor([3.0])
-    with pytest.warns(JitWarning, match="runs eagerly"):
+    with pytest.warns(JitWarning, match="runs eagerly") as told:
         assert fn(x).item() == 6
+    assert told[0].filename == __file__  # the caller's line, not ours
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fn(x).item() == 6

@@ -405,3 +405,23 @@ def test_elements_used_as_sizes_or_in_ops_make_paths() -> None:
         return fn
 
     both(make, paths=8)
+
+
+def test_a_cell_that_a_name_leads_to_counts_without_a_look_at_all_objects() -> None:
+    class Counting(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.calls = 0
+            self.inner: Any = None
+
+        def construct(self, x: Any) -> Any:
+            self.calls += 1
+            return x * 2 if self.inner is None else self.inner(x)
+
+    outer = Counting()
+    outer.inner = Counting()
+    run = cw.jit(lambda x: outer(x), fullgraph=True)
+    for _ in range(5):
+        run(one())
+    assert (outer.calls, outer.inner.calls) == (5, 5)
+    assert not run.openings.weigh_all

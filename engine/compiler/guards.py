@@ -122,6 +122,8 @@ class Reads:
                 ) from None
             if is_cell(value):
                 self.add_cell(value)
+                if chain.kind != "object" and self.journal is not None:
+                    self.journal.meet_cell(value)
 
     def _keep_content(self, value: Any, depth: int = MAX_DEPTH) -> None:
         """Keep what a container and those in it hold, should the code change them."""

@@ -422,7 +422,7 @@ class Jitted:
             warnings.warn(
                 f"{name_of(self.function)} runs eagerly, not compiled: {text}",
                 JitWarning,
-                stacklevel=3,
+                stacklevel=4,  # the caller's line
             )
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..ops import registry
 from ..tensor import Tensor
+from ..unwatched import call_unwatched
 from .chains import MISSING, SCALARS, Held
 from .encoding import Encoder
 from .graph import Value
@@ -77,6 +78,8 @@ class Journal:
         """How many times each was added to."""
         self.calls: list[tuple[Callable[..., Any], Any]] = []
         """What is to be called, in order, with what."""
+        self.cells: dict[int, Any] = {}
+        """Cells that are from outside, as names lead to them or to one above."""
         self.older: dict[int, Any] | None = None
         self.given: set[int] = set()
         """Lists and dictionaries made for the arguments of this trace."""
@@ -91,7 +94,7 @@ class Journal:
         self.active = True
         active.append(self)
         if self.openings.weigh_all:
-            self.older = _all_objects()
+            self.older = call_unwatched(_all_objects)
         for location in (*self.openings.written.values(), *self.openings.varying.values()):
             self._install(location)
         for container in self.openings.containers.values():
@@ -112,7 +115,7 @@ class Journal:
         active.remove(self)
         self.older = self.text = None
         self.proxies = dict.fromkeys(self.proxies)  # which would keep all of the trace
-        for kept in (self.tensors, self.contents, self.held, self.calls):
+        for kept in (self.tensors, self.contents, self.held, self.calls, self.cells):
             kept.clear()
         del self.trace
 
@@ -180,7 +183,7 @@ class Journal:
             raise TraceBreak(
                 "a list or dictionary given as an argument is changed", "return the value instead"
             )
-        if named:
+        if named or id(owner) in self.cells:
             return True
         if self.older is None:
             self.openings.weigh_all = True
@@ -231,6 +234,13 @@ class Journal:
         for place in sources:
             self.openings.varying.pop(place.identity, None)
         raise Restart(f"the number {sources[0].text} is {what}")
+
+    def meet_cell(self, cell: Any) -> None:
+        """Note a Cell that a name outside leads to, and those below it."""
+        if id(cell) not in self.cells:
+            self.cells[id(cell)] = cell
+            for child in cell.__dict__["_cells"].values():
+                self.meet_cell(child)
 
     def meet_in_container(self, part: Any) -> None:
         """Look at what a container holds that is guarded as a whole: it may stand for a value."""
@@ -408,9 +418,8 @@ def containers_of(tree: Any) -> set[int]:
 def _all_objects() -> dict[int, Any]:
     """Return what there is; dictionaries of plain values are known only to who refers to them."""
     things = gc.get_objects()
-    known = {id(thing): thing for thing in things}
-    known.update((id(thing), thing) for thing in gc.get_referents(*things) if type(thing) is dict)
-    return known
+    things += [thing for thing in gc.get_referents(*things) if type(thing) is dict]
+    return dict(zip(map(id, things), things, strict=True))
 
 
 def _end_all() -> None:
