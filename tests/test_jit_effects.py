@@ -420,7 +420,7 @@ def test_a_cell_that_a_name_leads_to_counts_without_a_look_at_all_objects() -> N
 
     outer = Counting()
     outer.inner = Counting()
-    run = cw.jit(lambda x: outer(x), fullgraph=True)
+    run = cw.jit(lambda x: outer(x + 0), fullgraph=True)
     for _ in range(5):
         run(one())
     assert (outer.calls, outer.inner.calls) == (5, 5)
