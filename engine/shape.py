@@ -13,6 +13,11 @@ from .dtype import DType
 class ShapeError(ValueError):
     """Shapes that do not fit an op or each other."""
 
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        if deciders:  # it may come of a size that is not known, and code may go on after it
+            deciders[-1].fail(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
@@ -46,6 +51,10 @@ class Decider(Protocol):
 
     def spell(self, dim: SymDim) -> None:
         """Hear that a size is written as text."""
+        ...
+
+    def fail(self, error: ShapeError) -> None:
+        """Hear that shapes do not fit."""
         ...
 
 

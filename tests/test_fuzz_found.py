@@ -124,3 +124,27 @@ def test_the_logarithm_of_a_sigmoid_that_is_one_is_zero_in_both_modes(dtype: str
         np.testing.assert_array_equal(found[:3], [0, 0, -np.inf])
         assert not np.signbit(found[:2]).any()
         assert np.isnan(found[4])
+
+
+def test_an_error_that_comes_of_an_open_size_is_not_taken_for_the_codes_own() -> None:
+    begin = Tensor(np.zeros(4, F32))
+
+    def fn(x: Any) -> Any:
+        try:
+            x = ops.scan(lambda h, t: (h + t, h * 0.5 + t), begin, x)[1]
+        except ValueError:
+            x = x + 1
+        return x * 2
+
+    run = cw.jit(fn, fullgraph=True)
+    for rows in (4, 5, 6, 4, 7):
+        x = Tensor(np.random.default_rng(rows).normal(size=(rows, 4)).astype(F32))
+        np.testing.assert_allclose(run(x).data, fn(x).data, rtol=1e-6)
+
+
+def test_zero_times_a_logarithm_is_zero_in_both_modes() -> None:
+    x, y = Tensor(np.array([0.0, -0.0, -0.0, 0.0])), Tensor(np.array([2.0, 2.0, 0.0, np.nan]))
+    compiled = cw.jit(lambda x, y: ops.xlogy(x, y) * 1.0, fullgraph=True)(x, y).data
+    for found in (ops.xlogy(x, y).data, compiled):
+        np.testing.assert_array_equal(found, [0, 0, 0, np.nan])
+        assert not np.signbit(found[:3]).any()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..shape import Aval, Dim, SymDim, deciders, evaluate, substitute
+from ..shape import Aval, Dim, ShapeError, SymDim, deciders, evaluate, substitute
 from .traced import PACKAGE_NAME, TraceBreak, in_package
 
 Sizes = dict[str, int]
@@ -61,6 +61,11 @@ class Asked:
             raise TraceBreak(f"the size {dim.text} is looked up or printed", "", _asker())
 
     spell = reveal
+
+    def fail(self, error: ShapeError) -> None:
+        """Give the trace up, also where the user's code catches the error."""
+        if not self._is_foreign():
+            TraceBreak(str(error), "", _asker())  # traces note it as it is made
 
     def _is_foreign(self) -> bool:
         """Whether another thread asks, of sizes of its own."""

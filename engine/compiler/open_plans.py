@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..shape import Aval, Dim, SymDim, evaluate, substitute
+from ..shape import Aval, Dim, ShapeError, SymDim, evaluate, substitute
 from .access import Access
 from .asking import Asked, Question, Sizes, answer, asking, put_in
 from .fuse import Fuser, Fusion, Group
@@ -41,6 +41,9 @@ class _Planning(Asked):
 
     def reveal(self, dim: SymDim) -> None:
         """Passes may look sizes up."""
+
+    def fail(self, error: ShapeError) -> None:
+        """Leave it to the pass."""
 
     def spell(self, dim: SymDim) -> None:
         """Refuse: a kernel's text would keep the symbol."""

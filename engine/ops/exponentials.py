@@ -202,7 +202,7 @@ def logit(input: TensorLike, eps: float | None = None) -> Call:
 
 def _xlogy_expr(b: Any, x: Any, y: Any) -> Any:
     plain = x * b.call("log", y)
-    return b.select(b.call("and", b.call("eq", x, 0.0), b.call("eq", y, y)), x * 0.0, plain)
+    return b.select(b.call("and", b.call("eq", x, 0.0), b.call("eq", y, y)), x - x, plain)
 
 
 def _where_zero(ctx: GradContext, value: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ BETWEEN = {
     ".mode": ("net.mode = 'q' if net.mode == 'p' else 'p'",),
     "self.rates": ("net.rates.append({v})", "net.rates[0] = {v}"),
     "optimizer": ("net.dense.weight.requires_grad = not net.dense.weight.requires_grad",
-                  "optimizer.learning_rate.set_data({v})"),
+                  "optimizer.learning_rate.set_data({v} * 0.1)"),
     "slope(": ("W.requires_grad = not W.requires_grad",),
 }  # fmt: skip
 """What may happen between calls, by the word of the code that it changes the meaning of."""
